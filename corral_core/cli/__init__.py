@@ -1,0 +1,112 @@
+"""The command line. Nothing here imports numpy, and rich only where a table is printed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
+
+import typer
+import typer.core
+
+from corral_core import __version__
+from corral_core.errors import CorralError
+from corral_core.plugins import Plugins
+from corral_core.registry import get_registry
+
+# The order of the help. Each module has a function register(app).
+COMMANDS = (
+    "run",
+    "describe",
+    "bench",
+    "list_bases",
+    "list_metas",
+    "list_environments",
+    "list_experiments",
+    "plugins",
+)
+
+
+class Group(typer.core.TyperGroup):
+    """A group that knows which plugin would bring a missing command."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is None and (missing := get_registry().missing("command", cmd_name)):
+            raise CorralError(missing)
+        return command
+
+
+def new_app() -> typer.Typer:
+    return typer.Typer(
+        cls=Group,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+@functools.cache
+def command_line(plugins: Plugins) -> Any:
+    """The whole command line: our own commands, then those of the plugins, which can replace none of ours."""
+    app = new_app()
+    app.callback()(corral)
+    for name in COMMANDS:
+        import_module(f"{__name__}.{name}").register(app)
+    group: Any = typer.main.get_command(app)
+    for plugin, implementation in plugins.implementations("corral_commands"):
+        # Each plugin gets an app of its own: commands that typer cannot build must not take ours with them.
+        apart = new_app()
+        with plugin.guard("corral_commands raised"):
+            implementation(apart)
+            for name, command in typer.main.get_group(apart).commands.items():
+                if name in group.commands:
+                    plugin.problems.append(f"the command {name} is ignored: there is one already")
+                else:
+                    group.commands[name] = command
+                    plugin.brings.setdefault("command", []).append(name)
+    return group
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `corral`: what the user can mend is one line and exit code 2."""
+    try:
+        try:
+            command_line(get_registry().plugins).main(args=arguments, prog_name="corral")
+        finally:
+            sys.stdout.flush()
+    except CorralError as error:
+        leave(f"Error: {error}", 2)
+    except KeyboardInterrupt:
+        leave("Interrupted.", 130)
+    except BrokenPipeError:
+        # Whoever read our output has gone: Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except SystemExit as stop:
+        if stop.code == 130:  # what typer makes of an interrupt
+            leave("Interrupted.", 130)
+        raise
+
+
+def leave(line: str, code: int) -> NoReturn:
+    print(" ".join(line.split()), file=sys.stderr)
+    sys.exit(code)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"corral {__version__}")
+        raise typer.Exit
+
+
+def corral(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Choose among bandit algorithms while they run."""

@@ -1,0 +1,145 @@
+"""`corral describe`: what a base, meta, environment or experiment is, and what may be set."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from corral_core.experiment import Experiment
+    from corral_core.guarantee import Guarantee
+    from corral_core.plugins import Registered
+
+
+def register(app: typer.Typer) -> None:
+    app.command("describe")(describe)
+
+
+def describe(
+    name: Annotated[str, typer.Argument(help="A base, meta, environment or experiment, or a TOML file.")],
+) -> None:
+    """Parameters, bound and source of anything Corral knows; for an experiment, the guarantee that holds for it."""
+    from corral_core.registry import get_registry
+
+    if Path(name).suffix == ".toml":
+        _describe_experiment(name)
+        return
+    found = [entry for entry in get_registry().find(name) if entry.kind != "engine"]
+    if not found:
+        _refuse(name)
+    for number, entry in enumerate(found):
+        if number:
+            print()
+        if entry.kind == "experiment":
+            _describe_experiment(name, entry.plugin)
+        else:
+            _describe_class(entry)
+
+
+def _refuse(name: str) -> None:
+    from corral_core.errors import CorralError
+    from corral_core.parsing import suggestion
+    from corral_core.plugins import KINDS
+    from corral_core.registry import get_registry
+
+    registry = get_registry()
+    for kind in KINDS:
+        if missing := registry.missing(kind, name):
+            raise CorralError(missing)
+    names = sorted({entry.name for kind in KINDS for entry in registry.entries(kind)})
+    raise CorralError(f"there is nothing called {name}{suggestion(name, names)}")
+
+
+def _describe_class(entry: Registered) -> None:
+    from corral_core.registry import get_registry
+
+    cls: Any = get_registry().load(entry.kind, entry.name)
+    print(f"{entry.name}: a{'n' if entry.kind[0] in 'aeiou' else ''} {entry.kind} of {entry.plugin}")
+    print(f"  {entry.summary}")
+    _print_parameters(cls)
+    if entry.kind == "base":
+        print(f"\nBound U(s, delta): {cls.formula}")
+    text = inspect.getdoc(inspect.getmodule(cls))
+    if text:
+        print(f"\n{text}")
+
+
+def _print_parameters(cls: Any) -> None:
+    import attrs
+
+    from corral_core.cli.listing import show_table
+    from corral_core.parsing import parameters
+
+    rows = []
+    for field in parameters(cls):
+        default = "required" if field.default is attrs.NOTHING else str(field.default)
+        if "fitted" in field.metadata:
+            default = "from the environment"
+        elif field.default is None:
+            default = "none"
+        meaning = field.metadata.get("help", "")
+        rows.append((field.name, default, meaning + (" (a knob)" if "knob" in field.metadata else "")))
+    if rows:
+        print()
+        show_table(("parameter", "default", "summary"), rows)
+    else:
+        print("\nIt has no parameters.")
+
+
+def _describe_experiment(name: str, plugin: str | None = None) -> None:
+    from corral_core.cli.text import plays
+    from corral_core.experiment import load
+    from corral_core.guarantee import guarantees
+
+    points = load(name)
+    first = points[0]
+    print(f"{first.name}: an experiment" + (f" of {plugin}" if plugin else ""))
+    if first.question:
+        print(f"  {first.question}")
+    environment = first.environment.name
+    print(f"\n{plays(first.horizon)} in {environment}, {first.replicates} replicates, seed {first.seed}")
+    if len(points) > 1:
+        print(f"swept: {'; '.join(point.at for point in points)}")
+    print(f"curves: {', '.join(_grouped([curve.name for curve in first.curves]))}")
+    for point in points:
+        for guarantee in guarantees(point):
+            _print_guarantee(point, guarantee)
+
+
+def _grouped(names: list[str]) -> list[str]:
+    """Long families of names cut short: the first, the last and how many."""
+    families: dict[str, list[str]] = {}
+    for name in names:
+        families.setdefault(name.partition("(")[0] if "=" in name else name, []).append(name)
+    shown = []
+    for members in families.values():
+        shown += members if len(members) < 4 else [f"{members[0]} to {members[-1]} ({len(members)})"]
+    return shown
+
+
+def _print_guarantee(point: Experiment, guarantee: Guarantee) -> None:
+    from corral_core.cli.text import number
+
+    print(f"\nThe paper's theorem for {guarantee.curve}{' at ' + point.at if point.at else ''}")
+    print(f"  regret of order {guarantee.formula}")
+    print(f"  row of the table: {guarantee.row}; constants and logarithms are left out")
+    for promise in guarantee.promises:
+        who = "any base" if len(guarantee.promises) == 1 else " or ".join(_grouped(list(promise.bases)))
+        print(
+            f"  if {who} is the best adapted one: {number(promise.shape)} from its shape (alpha = "
+            f"{promise.exponent:.3g}), {number(promise.literal)} from its literal bound"
+        )
+    print("  preconditions:")
+    marks = {True: "holds   ", False: "FAILS   ", None: "assumed "}
+    for condition in guarantee.conditions:
+        print(f"    {marks[condition.holds]} {condition.text}")
+    if not guarantee.holds:
+        print("  So the theorem does not apply as the experiment stands; preset theory switches on what it can.")
+    if guarantee.vacuous:
+        print(
+            f"  Vacuous at this horizon: with literal bounds it allows more than {number(guarantee.most)}, the regret "
+            "of losing everything at every play."
+        )

@@ -1,0 +1,12 @@
+"""`corral list-bases`."""
+
+import typer
+
+from corral_core.cli.listing import AsJson, show
+
+
+def register(app: typer.Typer) -> None:
+    @app.command("list-bases")
+    def list_bases(as_json: AsJson = False) -> None:
+        """List the base algorithms that are installed."""
+        show("base", as_json)

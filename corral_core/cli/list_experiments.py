@@ -1,0 +1,12 @@
+"""`corral list-experiments`."""
+
+import typer
+
+from corral_core.cli.listing import AsJson, show
+
+
+def register(app: typer.Typer) -> None:
+    @app.command("list-experiments")
+    def list_experiments(as_json: AsJson = False) -> None:
+        """List the experiments that are installed."""
+        show("experiment", as_json)

@@ -1,0 +1,51 @@
+"""What the listings share: a table for people, JSON for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from corral_core.plugins import Kind
+from corral_core.registry import get_registry
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list.")]
+
+
+def show(kind: Kind, as_json: bool) -> None:
+    """List everything of one kind."""
+    entries = get_registry().entries(kind)
+    if as_json:
+        show_json([{"name": entry.name, "plugin": entry.plugin, "summary": entry.summary} for entry in entries])
+    elif entries:
+        show_table(("name", "summary", "plugin"), [(entry.name, entry.summary, entry.plugin) for entry in entries])
+    else:
+        print(f"There is no {kind} yet; corral-mab brings some: pip install corral-mab, or see corral plugins")
+
+
+def show_json(rows: Sequence[object]) -> None:
+    import json
+
+    print(json.dumps(rows, indent=2))
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Console:
+    """Print a table; in a pipe every row stays on one line."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(markup=False, emoji=False, highlight=False)
+    if not sys.stdout.isatty():
+        console.width = 10_000
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in header:
+        table.add_column(title, overflow="fold", no_wrap=title not in ("summary", "brings"))
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    return console

@@ -1,0 +1,77 @@
+"""Two ready-made ways to write an environment: a bandit says `observe` and `pay`, an episodic MDP `start` and `step`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.protocols import Act, Environment, Observation, Play, Trajectory
+from corral_core.rows import Array
+
+NOTHING = Observation()
+
+
+@attrs.frozen
+class Bandit(Environment):
+    """One action a play."""
+
+    def observe(self, instance: Any, rng: Generator) -> Observation:
+        """What is seen before the action; nothing, unless there are contexts."""
+        return NOTHING
+
+    @abstractmethod
+    def pay(self, instance: Any, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array | None]:
+        """Reward and pseudo-regret (from means; None where nobody knows it) of every row's action."""
+
+    def play(self, instance: Any, act: Act, rng: Generator) -> Play:
+        observation = self.observe(instance, rng)
+        action = act(observation)
+        reward, regret = self.pay(instance, observation, action, rng)
+        return Play(observation, action, reward, regret)
+
+
+@attrs.frozen
+class EpisodicMdp(Environment):
+    """An episode a play: at most `problem.stages` steps, in all rows at once, with a mask of the rows still alive.
+
+    The pseudo-regret of an episode is the sum of the gaps max_a Q*_h(s, a) - Q*_h(s, a_h) along it; its mean is
+    V* - V^pi.
+    """
+
+    @abstractmethod
+    def start(self, instance: Any, rng: Generator) -> Array:
+        """The first state of every row."""
+
+    @abstractmethod
+    def step(
+        self, instance: Any, stage: int, state: Array, action: Array, rng: Generator
+    ) -> tuple[Array, Array, Array, Array | None]:
+        """Next state, reward, whether the episode ends here, and the Q*-gap (None where nobody knows it)."""
+
+    def play(self, instance: Any, act: Act, rng: Generator) -> Play:
+        state = self.start(instance, rng)
+        alive = np.ones(len(state), dtype=bool)
+        total, regret = np.zeros(len(state)), np.zeros(len(state))
+        known, steps = True, []
+        for stage in range(self.problem.stages or 0):
+            at = np.full(len(state), stage)
+            action = act(Observation(state=state, stage=at, alive=alive))
+            following, reward, ends, gap = self.step(instance, stage, state, action, rng)
+            reward = np.where(alive, reward, 0.0)
+            total += reward
+            if gap is None:
+                known = False
+            else:
+                regret += np.where(alive, gap, 0.0)
+            steps.append((state, action, reward, following, alive))
+            alive = alive & ~ends
+            state = np.where(alive, following, state)
+            if not alive.any():
+                break
+        columns = [np.stack(column, axis=1) for column in zip(*steps, strict=True)]
+        trajectory = Trajectory(*columns)
+        return Play(trajectory, trajectory.action, total, regret if known else None)

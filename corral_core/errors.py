@@ -1,0 +1,5 @@
+"""What goes wrong in a way the user can mend."""
+
+
+class CorralError(Exception):
+    """One sentence that says what was wrong, where, and what would be right; the command line exits with 2."""

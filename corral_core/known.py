@@ -1,0 +1,55 @@
+"""Which of Corral's own plugins brings which name, so that an unknown name can say what to install."""
+
+BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
+    "corral-mab": {
+        "base": (
+            "ucb",
+            "ucb1",
+            "epsilon-greedy",
+            "exp3",
+            "exp3-ix",
+            "rate",
+            "lower-bound-sqrt-base",
+            "lower-bound-unknown-rate-base",
+        ),
+        "environment": ("bernoulli-arms", "gaussian-arms", "lower-bound-sqrt", "lower-bound-unknown-rate"),
+        "experiment": ("quickstart", "epsilon-greedy", "lower-bound-sqrt", "lower-bound-unknown-rate"),
+    },
+    "corral-linucb": {
+        "base": (
+            "linucb",
+            "disjoint-linucb",
+            "suplinucb",
+            "misspecified-linucb",
+            "g-optimal",
+            "quadratic-linucb",
+            "modcb",
+        ),
+        "environment": ("linear-arms", "independent-arms"),
+        "experiment": (
+            "linear-arms",
+            "independent-arms",
+            "unknown-dimension",
+            "unknown-dimension-infinite",
+            "unknown-misspecification",
+            "fixed-arms-misspecified",
+            "unknown-dimension-and-misspecification",
+            "quadratic",
+        ),
+    },
+    "corral-nonparam": {"base": ("knn-ucb",), "experiment": ("unknown-relevant-features",)},
+    "corral-glm": {"base": ("ucb-glm", "supcb-glm"), "experiment": ("unknown-link",)},
+    "corral-heavytail": {"base": ("menu", "tofu"), "experiment": ("unknown-moment",)},
+    "corral-lsvi": {"base": ("lsvi-ucb",), "experiment": ("unknown-feature-dimension",)},
+    "corral-tabular": {
+        "base": ("ucrl2", "psrl", "epsilon-greedy-planning", "q-learning"),
+        "environment": ("riverswim",),
+        "experiment": ("riverswim", "riverswim-qlearning"),
+    },
+    "corral-report": {"command": ("plot", "report", "export")},
+}
+
+
+def known(kind: str) -> dict[str, str]:
+    """The names of one kind, each with the plugin that brings it."""
+    return {name: plugin for plugin, kinds in BRINGS.items() for name in kinds.get(kind, ())}

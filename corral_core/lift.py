@@ -1,0 +1,97 @@
+"""A plain Python algorithm, one learner at a time, as a base.
+
+A learner has `act(context, rng) -> action` and `learn(context, action, reward)`. `lift` holds one such object a row.
+It is slow and it works: start here, and move to arrays when you want the speed.
+
+>>> class Stubborn:
+...     def act(self, context, rng):
+...         return 0
+...     def learn(self, context, action, reward):
+...         pass
+>>> lift(lambda problem: Stubborn(), name="stubborn").name
+'stubborn'
+
+Smoothing copies a learner each time it plays, with the learner's own `snapshot()` where it has one and deeply where
+it has not. `act` must leave the learner as it was, for a copy may act again later.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.protocols import Base, Feedback, Observation, Problem, refuse
+from corral_core.rows import Array, Rows, object_array
+
+
+class Learners(Rows):
+    """One learner a row: both the state and, until smoothing copies it, the policy."""
+
+    learner: Array
+
+
+@attrs.frozen
+class Lifted(Base):
+    """Base class for a base made of one-at-a-time learners: say `make`."""
+
+    actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
+    masks: ClassVar[bool] = True
+
+    problem: Problem | None = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})
+
+    @abstractmethod
+    def make(self, problem: Problem) -> Any:
+        """A fresh learner for this problem."""
+
+    def resolve(self, problem: Problem) -> Self:
+        refuse(self, problem)
+        return attrs.evolve(self, problem=problem)
+
+    def init(self, given: Any, rng: Generator) -> Learners:
+        if self.problem is None:
+            raise TypeError(f"{self.name} was not resolved: call resolve(problem) first")
+        return Learners(object_array([self.make(self.problem) for _ in range(len(given))]))
+
+    def policy(self, state: Learners, rows: Array) -> Learners:
+        return state.take(rows)
+
+    def act(self, policy: Learners, observation: Observation, rng: Generator) -> Array:
+        contexts = _contexts(observation, len(policy))
+        return np.asarray(
+            [learner.act(context, rng) for learner, context in zip(policy.learner, contexts, strict=True)]
+        )
+
+    def learn(self, state: Learners, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        contexts = _contexts(feedback.observation, len(rows))
+        plays = zip(state.learner[rows], contexts, feedback.action, feedback.reward, strict=True)
+        for learner, context, action, reward in plays:
+            learner.learn(context, action, float(reward))
+
+
+@attrs.frozen
+class LiftedFrom(Lifted):
+    """A lifted base whose learners a function makes."""
+
+    maker: Callable[[Problem], Any] = attrs.field(kw_only=True)
+    name: str = attrs.field(kw_only=True)  # type: ignore[misc]
+
+    def make(self, problem: Problem) -> Any:
+        return self.maker(problem)
+
+
+def lift(make: Callable[[Problem], Any], name: str | None = None) -> LiftedFrom:
+    """A base whose learners `make(problem)` makes, one a row."""
+    return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")))
+
+
+def _contexts(observation: Observation, rows: int) -> list[Any]:
+    """What each learner sees: the features of its row; with a mask, or in an episode, its row of the observation."""
+    if observation.mask is None and observation.state is None:
+        features = observation.features
+        return [None] * rows if features is None else list(features)
+    return [observation.take(np.asarray([row])) for row in range(rows)]

@@ -1,0 +1,1 @@
+"""Meta-algorithms, one a file, and the log-barrier solver they share."""

@@ -1,0 +1,108 @@
+"""CORRAL: log-barrier mirror descent with rates that grow.
+
+Sample base j from pbar; with loss l = 1 - gain, estimate the loss vector by l/pbar_j at j and 0 elsewhere; take a
+log-barrier step from p; mix, pbar = (1 - gamma) p + gamma/M. Whenever pbar_i falls below its threshold, halve the
+threshold below it and multiply eta_i by exp(1/ln T): a base that is played rarely gets to come back.
+
+Source: Agarwal, Luo, Neyshabur, Schapire, "Corralling a band of bandit algorithms", 2017, Algorithm 1; as a meta of
+smoothed stochastic bases, Pacchiano et al., "Model selection in contextual stochastic bandit problems", 2020. The
+latter passes the reward where the loss belongs and overwrites p by pbar; `mixing="overwrite"` keeps the second.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.bounds import corral_rate, target
+from corral_core.metas.log_barrier import log_barrier_step
+from corral_core.metas.sampling import among, draw, rate_of
+from corral_core.protocols import Meta, MetaProblem, Verdict, parameter
+from corral_core.rows import Array
+
+
+@attrs.define(eq=False)
+class State:
+    p: Array  # the iterate of mirror descent
+    sampled: Array  # pbar: what bases are drawn from
+    eta: Array
+    threshold: Array
+    gamma: float
+    growth: float
+
+
+@attrs.frozen
+class Corral(Meta):
+    """Log-barrier mirror descent over the bases (CORRAL)."""
+
+    name: ClassVar[str] = "corral"
+    bounds: ClassVar[str] = "one"
+    clip: ClassVar[tuple[float, float]] = (-1.0, 2.0)
+
+    eta: float | str = parameter("auto", help='learning rate: a number, "20/sqrt(T)" with T in rounds, or "auto"')
+    gamma: float | str = parameter("auto", help='share of uniform play: a number, or "auto" for 1/T')
+    growth: float | str = parameter("auto", help='factor by which rates grow: a number, or "auto" for exp(1/ln T)')
+    mixing: Literal["separate", "overwrite"] = parameter(
+        "separate", help="keep p apart from the distribution sampled from, or overwrite it as the paper's box does"
+    )
+    loss_factor: float = parameter(1.0, help="multiplies the loss; 2 is the paper's literal feedback")
+
+    def rate(self, problem: MetaProblem) -> float:
+        """eta, as given or from the paper's table."""
+        given = rate_of(self.eta, problem.horizon, "eta")
+        return corral_rate(problem.bases, problem.horizon, target(problem.bounds)) if given is None else given
+
+    def init(self, rows: int, problem: MetaProblem) -> State:
+        shape = (problem.bases, rows)
+        uniform = np.full(shape, 1 / problem.bases)
+        gamma = rate_of(self.gamma, problem.horizon, "gamma")
+        growth = rate_of(self.growth, problem.horizon, "growth")
+        return State(
+            p=uniform,
+            sampled=uniform.copy(),
+            eta=np.full(shape, self.rate(problem)),
+            threshold=uniform / 2,
+            gamma=1 / problem.horizon if gamma is None else gamma,
+            growth=math.exp(1 / math.log(max(problem.horizon, 3))) if growth is None else growth,
+        )
+
+    def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
+        if not active.all():
+            state.p = among(active, state.p)
+            state.sampled = among(active, state.sampled)
+        return draw(state.sampled, rng)
+
+    def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
+        some = None if active.all() else active
+        loss = self.loss_factor * (1 - gain) / probability
+        if some is not None:
+            state.p = among(some, state.p)
+        state.p = log_barrier_step(state.p, state.eta, chosen, loss, some)
+        state.sampled = (1 - state.gamma) * state.p
+        if some is None:
+            state.sampled += state.gamma / len(state.p)
+        else:
+            state.sampled += np.where(some, state.gamma / some.sum(axis=0), 0.0)
+        if self.mixing == "overwrite":
+            state.p = state.sampled
+        below = state.sampled < state.threshold
+        if some is not None:
+            below &= some
+        if not below.any():
+            return None
+        np.copyto(state.threshold, state.sampled / 2, where=below)
+        np.multiply(state.eta, state.growth, out=state.eta, where=below)
+        return Verdict(restart=below)
+
+    def probabilities(self, state: State) -> Array:
+        return state.sampled
+
+    def choices(self, problem: MetaProblem) -> list[str]:
+        eta = self.rate(problem)
+        if self.eta != "auto":
+            return [f"eta = {eta:.4g} (given)"]
+        return [f"eta = {eta:.4g} (auto: the paper's table, row '{target(problem.bounds).row}')"]

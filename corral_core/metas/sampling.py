@@ -1,0 +1,47 @@
+"""What meta-algorithms that draw a base have in common."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.errors import CorralError
+from corral_core.rows import Array
+
+FORMULA = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*sqrt\(T\)\s*$")
+
+
+def draw(weights: Array, rng: Generator) -> tuple[Array, Array]:
+    """A base for every row, drawn in proportion to (bases, rows) weights, and its probability."""
+    bases, rows = weights.shape
+    sums = np.cumsum(weights, axis=0)
+    total = sums[-1]
+    chosen = np.add.reduce(sums <= rng.random(rows) * total, axis=0, dtype=np.intp)
+    probability = weights.take(chosen * rows + np.arange(rows)) / total
+    return chosen, probability
+
+
+def among(active: Array, weights: Array) -> Array:
+    """The weights of active bases, summing to one in every row."""
+    kept = np.where(active, weights, 0.0)
+    kept /= kept.sum(axis=0)
+    return kept
+
+
+def rate_of(value: float | str, rounds: int, parameter: str) -> float | None:
+    """A rate the user gave: a positive number, or "20/sqrt(T)" with T in rounds; None for "auto"."""
+    if value == "auto":
+        return None
+    if isinstance(value, str):
+        match = FORMULA.match(value)
+        if not match:
+            raise CorralError(f'{parameter} must be a number, "auto" or a formula like "20/sqrt(T)", not "{value}"')
+        rate = float(match.group(1)) / math.sqrt(rounds)
+    else:
+        rate = float(value)
+    if not 0 < rate < math.inf:
+        raise CorralError(f"{parameter} must be positive and finite, not {value}")
+    return rate

@@ -1,0 +1,40 @@
+"""Uniform play: the control that every other meta-algorithm should beat."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.metas.sampling import among, draw
+from corral_core.protocols import Meta, MetaProblem, Verdict
+from corral_core.rows import Array
+
+
+@attrs.define(eq=False)
+class State:
+    sampled: Array
+
+
+@attrs.frozen
+class Uniform(Meta):
+    """Each base with the same probability, whatever it earns: the control."""
+
+    name: ClassVar[str] = "uniform"
+    horizon: ClassVar[bool] = False
+
+    def init(self, rows: int, problem: MetaProblem) -> State:
+        return State(np.full((problem.bases, rows), 1 / problem.bases))
+
+    def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
+        if not active.all():
+            state.sampled = among(active, state.sampled)
+        return draw(state.sampled, rng)
+
+    def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
+        return None
+
+    def probabilities(self, state: State) -> Array:
+        return state.sampled

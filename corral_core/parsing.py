@@ -1,0 +1,109 @@
+"""From what a file says to attrs classes: every key and type is checked, and what is wrong is said in one sentence."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+import attrs
+
+from corral_core.errors import CorralError
+
+T = TypeVar("T")
+
+NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false", type(None): "nothing"}
+
+
+def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
+    """An instance of an attrs class from a table of values."""
+    fields = {field.name: field for field in parameters(cls)}
+    check_keys(values, fields, where)
+    for name, field in fields.items():
+        if field.default is attrs.NOTHING and name not in values:
+            raise CorralError(f"{where} needs {name}: {field.metadata.get('help', 'it has no default')}")
+    converted = {name: convert(value, fields[name].type, f"{where}: {name}") for name, value in values.items()}
+    try:
+        return cls(**converted)
+    except (ValueError, TypeError) as problem:
+        raise CorralError(f"{where}: {_first(problem)}") from None
+
+
+def parameters(cls: type[Any]) -> list[attrs.Attribute[Any]]:
+    """The fields of an attrs class that a user may set, with their types resolved."""
+    return [field for field in attrs.fields(attrs.resolve_types(cls)) if "hidden" not in field.metadata]
+
+
+def check_keys(values: Mapping[str, Any], allowed: Iterable[str], where: str) -> None:
+    """Refuse a key that means nothing here."""
+    allowed = list(allowed)
+    for key in values:
+        if key not in allowed:
+            raise CorralError(f"{where} has no {key!r}{suggestion(key, allowed)}")
+
+
+def suggestion(word: str, allowed: Iterable[str]) -> str:
+    """What the user may have meant, to end a sentence with."""
+    allowed = list(allowed)
+    near = difflib.get_close_matches(word, allowed, n=3)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; it takes {', '.join(allowed)}" if allowed else "; it takes none"
+
+
+def convert(value: Any, kind: Any, where: str) -> Any:
+    """The value as this type has it, or one sentence."""
+    if kind is Any or kind is None:
+        return value
+    if get_origin(kind) is Literal:
+        if value in get_args(kind):
+            return value
+        raise CorralError(f"{where} must be {_choices(kind)}, not {_shown(value)}")
+    if get_origin(kind) in (Union, types.UnionType):
+        for choice in get_args(kind):
+            try:
+                return convert(value, choice, where)
+            except CorralError:
+                continue
+        raise CorralError(f"{where} must be {_choices(kind)}, not {_shown(value)}")
+    if get_origin(kind) is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise CorralError(f"{where} must be a list, not {_shown(value)}")
+        item = get_args(kind)[0]
+        return tuple(convert(each, item, f"{where}[{index}]") for index, each in enumerate(value))
+    return _convert_simple(value, kind, where)
+
+
+def _convert_simple(value: Any, kind: Any, where: str) -> Any:
+    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise CorralError(f"{where} must be finite, not {value}")
+        return float(value)
+    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind in (str, bool, type(None)) and isinstance(value, kind):
+        return value
+    if isinstance(kind, type) and kind not in NAMES and isinstance(value, kind):
+        return value
+    raise CorralError(f"{where} must be {NAMES.get(kind, str(kind))}, not {_shown(value)}")
+
+
+def _choices(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(str(choice) for choice in get_args(kind))
+    shown = [_choices(choice) if get_args(choice) else NAMES.get(choice, "a list") for choice in get_args(kind)]
+    return " or ".join(name for name in shown if name != "nothing")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _first(problem: Exception) -> str:
+    """The sentence of a failed validator, without the objects it carries."""
+    text = str(problem.args[0]) if problem.args else str(problem)
+    return re.sub(r"^'(\w+)'", r"\1", text)

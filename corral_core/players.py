@@ -1,0 +1,144 @@
+"""What selection plays: a block of kin bases, plainly, smoothed, or in several copies.
+
+A player has `steps` plays a round, all by the same learners, and says with which weights their rewards make the gain
+of the round. Smoothing is the paper's decorator (Algorithm 8): step 1 plays pi_s and learns; step 2 replays pi_q with
+q uniform on 1..s, on a fresh observation, and learns nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.protocols import Base, Feedback, Observation
+from corral_core.replay import Replay
+from corral_core.rows import Array, Rows
+
+
+class Player:
+    """One play a round: act with the current policy and learn."""
+
+    kind: ClassVar[str] = "plain"
+    weights: tuple[float, ...] = (1.0,)
+
+    def __init__(self, base: Base, given: Any, rng: Generator) -> None:
+        self.base = base
+        self.given = given
+        self.plays = np.zeros(len(given), dtype=np.int64)  # s: how often each learner has been played and taught
+        self.state = self._fresh(given, rng)
+
+    @property
+    def steps(self) -> int:
+        return len(self.weights)
+
+    def _fresh(self, given: Any, rng: Generator) -> Any:
+        return self.base.init(given, rng)
+
+    def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
+        """What these learners act with in this step of the round."""
+        self.plays[learners] += 1
+        return self.base.policy(self.state, learners)
+
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Any:
+        return self.base.act(policy, observation, rng)
+
+    def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
+        self.base.learn(self.state, learners, feedback, rng)
+
+    def restart(self, learners: Array, rng: Generator) -> None:
+        """Fresh learners, with no past."""
+        self.state.put(learners, self._fresh(self.given.take(learners), rng))
+        self.plays[learners] = 0
+
+
+class Smooth(Player):
+    """The paper's smoothing: play and learn, then replay a policy drawn uniformly from the past."""
+
+    kind = "smooth"
+    weights = (0.0, 1.0)
+
+    def __init__(self, base: Base, given: Any, rng: Generator) -> None:
+        super().__init__(base, given, rng)
+        self.replay = Replay(len(given))
+        self.plays = self.replay.plays
+
+    def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
+        if step == 1:
+            return self.replay.draw(learners, rng)
+        if self.base.rarely_changes:
+            return self._policy_if_changed(learners)
+        policy: Rows = self.base.policy(self.state, learners)
+        self.replay.record(learners, policy)
+        return policy
+
+    def _policy_if_changed(self, learners: Array) -> Any:
+        changed = self.base.changed(self.state, learners) | (self.plays[learners] == 0)
+        policy = self.base.policy(self.state, learners[changed]) if changed.any() else None
+        return self.replay.record_changed(learners, changed, policy)
+
+    def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
+        if step == 0:
+            super().learn(step, learners, feedback, rng)
+
+    def restart(self, learners: Array, rng: Generator) -> None:
+        super().restart(learners, rng)
+        self.replay.forget(learners)
+
+
+class Boosted(Player):
+    """Independent copies of every learner, each of which plays and learns once a round; the gain is their mean."""
+
+    kind = "boosted"
+
+    def __init__(self, base: Base, given: Any, rng: Generator, copies: int) -> None:
+        self.copies = copies
+        self.weights = (1.0 / copies,) * copies
+        super().__init__(base, given, rng)
+
+    def _fresh(self, given: Any, rng: Generator) -> Any:
+        return self.base.init(given.take(np.repeat(np.arange(len(given)), self.copies)), rng)
+
+    def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
+        self.plays[learners] += step == 0
+        return self.base.policy(self.state, learners * self.copies + step)
+
+    def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
+        self.base.learn(self.state, learners * self.copies + step, feedback, rng)
+
+    def restart(self, learners: Array, rng: Generator) -> None:
+        rows = (learners[:, None] * self.copies + np.arange(self.copies)).reshape(-1)
+        self.state.put(rows, self._fresh(self.given.take(learners), rng))
+        self.plays[learners] = 0
+
+
+@attrs.frozen
+class Played:
+    """A base and how it is to be played."""
+
+    base: Base
+    kind: type[Player] = Player
+    copies: int | None = None
+
+    def start(self, given: Any, rng: Generator) -> Player:
+        """A player whose learners are the rows of `given`."""
+        if self.copies is not None:
+            return Boosted(self.base, given, rng, self.copies)
+        return self.kind(self.base, given, rng)
+
+
+def plain(base: Base) -> Played:
+    """One step a round."""
+    return Played(base)
+
+
+def smooth(base: Base) -> Played:
+    """The paper's decorator: two steps a round."""
+    return Played(base, Smooth)
+
+
+def boosted(base: Base, copies: int) -> Played:
+    """That many copies, a step each."""
+    return Played(base, Boosted, copies)

@@ -1,0 +1,253 @@
+"""Records of arrays that share their first axis.
+
+Everything in Corral is an array whose first axis is the *row*: one row is one independent learner, one replicate of
+one base. `Rows` is the container; `Log` is an append-only store in which every row has entries of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from corral_core.errors import CorralError
+
+Array: TypeAlias = NDArray[Any]
+"""An array whose first axis is the row, unless its name says otherwise."""
+
+
+@dataclass_transform(eq_default=False)
+class Rows:
+    """Base class of records: annotate the fields, and the subclass is an attrs class.
+
+    A field holds an array, another `Rows`, a `Log`, or None where there is nothing to say. An array of dtype object
+    holds one Python object a row.
+
+    >>> class State(Rows):
+    ...     pulls: Array
+    ...     total: Array
+    >>> state = State(pulls=np.zeros((3, 2)), total=np.ones((3, 2)))
+    >>> len(state), len(state.take(np.array([2, 0])))
+    (3, 2)
+    """
+
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        attrs.define(cls, slots=False, eq=False)
+        cls.names = tuple(field.name for field in attrs.fields(cls))  # type: ignore[arg-type]
+
+    def _values(self) -> Iterator[tuple[str, Any]]:
+        for name in self.names:
+            value = getattr(self, name)
+            if value is not None:
+                yield name, value
+
+    def replace(self, **changes: Any) -> Self:
+        """This record with other values in some fields."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.__dict__.update(changes)
+        return other
+
+    def __len__(self) -> int:
+        for _, value in self._values():
+            return len(value)
+        return 0
+
+    def take(self, rows: Array) -> Self:
+        """A copy of these rows (a `Log` is shared, not copied)."""
+        return self.replace(**{name: value.take(rows, axis=0) for name, value in self._values()})
+
+    def put(self, rows: Array, other: Self) -> None:
+        """Overwrite these rows, in place, with the rows of another record."""
+        for name, value in self._values():
+            replacement = getattr(other, name)
+            if isinstance(value, np.ndarray):
+                value[rows] = replacement
+            else:
+                value.put(rows, replacement)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """One record with the rows of all parts, in order."""
+        joined: dict[str, Any] = {}
+        for name, value in parts[0]._values():
+            values = [getattr(part, name) for part in parts]
+            joined[name] = np.concatenate(values) if isinstance(value, np.ndarray) else type(value).concatenate(values)
+        return parts[0].replace(**joined)
+
+    def detached(self) -> Self:
+        """Safe from later changes: Python objects are copied (by their own `snapshot`, else deeply); arrays are not."""
+        changed: dict[str, Any] = {}
+        for name, value in self._values():
+            if isinstance(value, Rows):
+                changed[name] = value.detached()
+            elif isinstance(value, np.ndarray) and value.dtype == object:
+                changed[name] = object_array([snapshot(item) for item in value])
+        return self.replace(**changed) if changed else self
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays of all rows."""
+        return sum(int(value.nbytes) for _, value in self._values())
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Plain arrays by dotted name, fit for `np.savez`."""
+        arrays: dict[str, Array] = {}
+        for name, value in self._values():
+            if not isinstance(value, np.ndarray):
+                arrays |= {f"{name}.{key}": array for key, array in value.to_arrays().items()}
+            elif value.dtype == object:
+                raise CorralError(f"{type(self).__name__}.{name} holds Python objects, which cannot be saved as arrays")
+            else:
+                arrays[name] = value
+        return arrays
+
+    def from_arrays(self, arrays: Mapping[str, Array]) -> Self:
+        """A record of this one's layout, filled with what `to_arrays` gave."""
+        loaded: dict[str, Any] = {}
+        for name, value in self._values():
+            if isinstance(value, np.ndarray):
+                loaded[name] = np.array(arrays[name])
+            else:
+                prefix = f"{name}."
+                inner = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+                loaded[name] = value.from_arrays(inner)
+        return self.replace(**loaded)
+
+
+def object_array(items: Sequence[object]) -> Array:
+    """One Python object a row, whatever the objects look like to numpy."""
+    array = np.empty(len(items), dtype=object)
+    for index, item in enumerate(items):
+        array[index] = item
+    return array
+
+
+def snapshot(item: Any) -> Any:
+    """A copy that later learning cannot change."""
+    return item.snapshot() if hasattr(item, "snapshot") else copy.deepcopy(item)
+
+
+class Log:
+    """Append-only entries, a list of its own for every row; all rows share one arena.
+
+    Row r's entries lie in pages of doubling size, so appending is amortised constant time and memory follows what was
+    appended. Page k holds entries F (2^k - 1) to F (2^(k+1) - 1) - 1, with F the size of the first page; entry q is
+    in page floor(log2(q + F)) - log2(F).
+    """
+
+    FIRST = 16
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.length = np.zeros(rows, dtype=np.int64)
+        self._next = np.zeros(rows, dtype=np.int64)  # address of the next entry
+        self._end = np.zeros(rows, dtype=np.int64)  # end of the page it falls in
+        self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k less the number of its first entry
+        self._page_of = np.zeros(0, dtype=np.int64)  # the page of an entry, times rows
+        self._used = 0
+        self._columns: dict[str, Array] = {}
+        self._like = Rows()
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def nbytes(self) -> int:
+        held: list[Array] = [self.length, self._next, self._end, self._base, self._page_of, *self._columns.values()]
+        return sum(array.nbytes for array in held)
+
+    def append(self, rows: Array, entries: Rows) -> None:
+        """Add one entry to each of these (distinct) rows."""
+        if not self._columns:
+            self._like = entries.replace()
+            for name, value in entries._values():
+                if isinstance(value, np.ndarray):
+                    self._columns[name] = np.empty((0, *value.shape[1:]), dtype=value.dtype)
+                elif not isinstance(value, Log):
+                    raise TypeError(f"an entry holds arrays and logs; {type(entries).__name__}.{name} is neither")
+        address = self._next.take(rows)
+        full = address == self._end.take(rows)
+        if full.any():
+            address[full] = self._new_pages(rows[full])
+        for name, column in self._columns.items():
+            column[address] = getattr(entries, name)
+        address += 1
+        self._next[rows] = address
+        self.length[rows] += 1
+
+    def get(self, rows: Array, index: Array) -> Any:
+        """Entry number `index` (from 0) of each row, as the `Rows` that were appended."""
+        address = self._address(rows, index)
+        found = {name: column.take(address, axis=0) for name, column in self._columns.items()}
+        return self._like.replace(**found)
+
+    def column(self, name: str, rows: Array, index: Array) -> Array:
+        """One field of `get`."""
+        return self._columns[name].take(self._address(rows, index), axis=0)
+
+    def forget(self, rows: Array) -> None:
+        """These rows start again with nothing; their first pages are used again."""
+        self.length[rows] = 0
+        if len(self._base):
+            begun = self._end.take(rows) > 0
+            first = self._base[0].take(rows)
+            self._next[rows] = np.where(begun, first, 0)
+            self._end[rows] = np.where(begun, first + self.FIRST, 0)
+
+    def take(self, rows: Array, axis: int = 0) -> Log:
+        """The log itself: it is shared by whoever refers to it, and rows keep their numbers in it."""
+        return self
+
+    def put(self, rows: Array, other: Log) -> None:
+        """Fresh rows have an empty log: all that a restart can mean."""
+        self.forget(rows)
+
+    def to_arrays(self) -> dict[str, Array]:
+        total = int(self.length.sum())
+        rows = np.repeat(np.arange(self.rows), self.length)
+        index = np.arange(total) - np.repeat(np.cumsum(self.length) - self.length, self.length)
+        arrays = {name: self.column(name, rows, index) for name in self._columns}
+        return {"length": self.length, **arrays}
+
+    def from_arrays(self, arrays: Mapping[str, Array]) -> Log:
+        log = Log(self.rows)
+        length = np.asarray(arrays["length"])
+        first = np.cumsum(length) - length
+        for index in range(int(length.max(initial=0))):
+            rows = np.flatnonzero(length > index)
+            entries = {name: np.asarray(arrays[name])[first[rows] + index] for name in self._columns}
+            log.append(rows, self._like.replace(**entries))
+        return log
+
+    def _address(self, rows: Array, index: Array) -> Array:
+        address: Array = self._base.take(self._page_of.take(index) + rows) + index
+        return address
+
+    def _new_pages(self, rows: Array) -> Array:
+        """Give each row its next page and return where the pages begin."""
+        index = self.length.take(rows)
+        page = np.frexp((index + self.FIRST).astype(np.float64))[1] - self.FIRST.bit_length()
+        size = np.left_shift(np.int64(self.FIRST), page.astype(np.int64))
+        begin = self._used + np.cumsum(size) - size
+        self._used += int(size.sum())
+        pages = int(page.max()) + 1
+        if pages > len(self._base):
+            missing = np.zeros((pages - len(self._base), self.rows), dtype=np.int64)
+            self._base = np.concatenate([self._base, missing])
+            sizes = self.FIRST << np.arange(pages, dtype=np.int64)
+            self._page_of = np.repeat(np.arange(pages) * self.rows, sizes)
+        self._base[page, rows] = begin - index
+        self._end[rows] = begin + size
+        for column in self._columns.values():
+            if len(column) < self._used:
+                # realloc moves pages instead of copying them, so the peak stays near what is used
+                column.resize((max(self._used, len(column) * 5 // 4), *column.shape[1:]), refcheck=False)
+        return begin

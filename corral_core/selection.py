@@ -1,0 +1,339 @@
+"""The round of Stochastic CORRAL, for all rows at once, as `ask` and `tell`.
+
+    meta chooses j  ->  step 1: base j acts with pi_s, is paid, its policy is recorded, it learns
+                    ->  step 2: q uniform on 1..s, pi_q acts on a fresh observation, is paid, learns nothing
+                    ->  gain from step 2 (less the bias b_j(s), where asked for)  ->  meta updates
+
+Selection never meets an environment. Whoever holds one calls `ask(observation)`, plays the actions, and hands what
+they earned to `tell(ticket, reward)`: at once, late, or out of order. The ticket keeps what was true when asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.bounds import BoundTable
+from corral_core.errors import CorralError
+from corral_core.fitting import check_fit, given_rows, group_kin, meta_problem
+from corral_core.options import PRESETS, Options, options_for
+from corral_core.players import Player
+from corral_core.protocols import Base, Feedback, Meta, Observation, Problem, action_of
+from corral_core.rows import Array, Rows
+
+
+@attrs.define(eq=False)
+class Block:
+    """Kin bases, played as one: learner number slot * rows + row."""
+
+    members: Array  # the numbers of its bases
+    player: Player
+    births: Array  # how often each learner has been restarted
+
+
+@attrs.define(eq=False)
+class Part:
+    """The share of a block in a round."""
+
+    block: Block
+    rows: Array  # the row of each learner that takes part
+    learners: Array
+    births: Array | None
+    whole: bool  # whether the rows are all rows, in order
+
+
+@attrs.define(eq=False)
+class Round:
+    chosen: Array
+    probability: Array | None
+    parts: list[Part]
+    plays: Array  # s of the base played
+    gain: Array
+    asked: int = 0
+    unpaid: int = 0  # steps that carry gain and have not been told
+    told: int = 0
+
+
+@attrs.define(eq=False)
+class Ticket:
+    """One step of a round: which base acts, with which policy, what it decided and on what."""
+
+    round: Round
+    step: int
+    policies: list[Any]
+    observation: Observation
+    decisions: list[Any]
+    actions: Array
+    told: bool = False
+
+    @property
+    def chosen(self) -> Array:
+        """The base of each row."""
+        return self.round.chosen
+
+    @property
+    def probability(self) -> Array | None:
+        """With which probability it was chosen."""
+        return self.round.probability
+
+
+class Selection:
+    """A meta-algorithm over bases, or a base alone (one base, no meta), in every row."""
+
+    def __init__(
+        self,
+        bases: Sequence[Base],
+        meta: Meta | None,
+        problem: Problem,
+        *,
+        rows: int,
+        rounds: int,
+        rng: Generator,
+        options: Options | None = None,
+        shown: dict[str, Array] | None = None,
+    ) -> None:
+        self.options = options_for(meta, options or PRESETS["paper"])
+        check_fit(bases, meta, problem, self.options)
+        self.bases, self.meta, self.rows, self.rng = list(bases), meta, rows, rng
+        self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
+        self._block_of = np.zeros(len(bases), dtype=np.intp)
+        self._slot = np.zeros(len(bases), dtype=np.intp)
+        for number, block in enumerate(self.blocks):
+            self._block_of[block.members] = number
+            self._slot[block.members] = np.arange(len(block.members))
+        self.active = np.ones((len(bases), rows), dtype=bool)
+        self.rounds_of = np.zeros((len(bases), rows), dtype=np.int64)  # rounds in which each base was chosen
+        self.restarts = np.zeros((len(bases), rows), dtype=np.int64)
+        self._weights = self.blocks[0].player.weights
+        self._all = np.arange(rows)
+        self._nobody_else = np.zeros(rows, dtype=np.intp)
+        self._round: Round | None = None
+        if meta is not None:
+            self.low, high = problem.range
+            self.span = (high - self.low) or 1.0
+            self.meta_problem = meta_problem(bases, meta, problem, self.options, rounds)
+            self.state = meta.init(rows, self.meta_problem)
+            self._judge(problem)
+
+    # --- what the world sees ---
+
+    def ask(self, observation: Observation, ticket: Ticket | None = None) -> tuple[Array, Ticket]:
+        """Actions for the next play of every row. With a ticket, the episode that it began goes on."""
+        if ticket is not None:
+            return self._act(ticket, observation)
+        turn = self._round
+        if turn is None or turn.asked == len(self._weights):
+            turn = self._round = self._begin()
+        step = turn.asked
+        turn.asked += 1
+        policies = [part.block.player.next_policy(step, part.learners, self.rng) for part in turn.parts]
+        if step == 0:
+            self._note_plays(turn)
+        ticket = Ticket(turn, step, policies, observation, [], self._nobody_else)
+        return self._act(ticket, observation)
+
+    def tell(self, ticket: Ticket, reward: Array, experience: Rows | None = None) -> None:
+        """What the actions of a ticket earned; an episode also hands over its `Trajectory`."""
+        reward = self._checked(ticket, reward)
+        ticket.told = True
+        self._learn(ticket, reward, ticket.observation if experience is None else experience)
+        if self.meta is not None:
+            self._judge_step(ticket.round, ticket.step, reward)
+
+    @property
+    def probabilities(self) -> Array:
+        """(bases, rows): with which probability each base would be chosen now."""
+        if self.meta is None:
+            return np.ones((1, self.rows))
+        return self.meta.probabilities(self.state)
+
+    # --- the round ---
+
+    def _begin(self) -> Round:
+        chosen: Array
+        probability: Array | None
+        if self.meta is None:
+            chosen, probability = self._nobody_else, None
+        else:
+            chosen, probability = self.meta.choose(self.state, self.active, self.rng)
+        self.rounds_of.reshape(-1)[chosen * self.rows + self._all] += 1
+        unpaid = sum(weight > 0 for weight in self._weights)
+        gain = np.zeros(self.rows)
+        return Round(chosen, probability, self._parts(chosen), self._nobody_else, gain, unpaid=unpaid)
+
+    def _parts(self, chosen: Array) -> list[Part]:
+        if self._everyone_plays:
+            return self._everyone()
+        if len(self.blocks) == 1:
+            learners = self._slot.take(chosen) * self.rows + self._all if len(self.bases) > 1 else self._all
+            return [self._part(self.blocks[0], self._all, learners, whole=True)]
+        parts = []
+        block_of = self._block_of.take(chosen)
+        for number, block in enumerate(self.blocks):
+            rows = np.flatnonzero(block_of == number)
+            if len(rows):
+                parts.append(self._part(block, rows, self._slot.take(chosen.take(rows)) * self.rows + rows))
+        return parts
+
+    def _part(self, block: Block, rows: Array, learners: Array, whole: bool = False) -> Part:
+        births = block.births.take(learners) if self.options.restart else None
+        return Part(block, rows, learners, births, whole)
+
+    def _everyone(self) -> list[Part]:
+        """Every learner of every block: in importance-weighted rounds all propose, in shared ones all learn."""
+        parts = []
+        for block in self.blocks:
+            learners = np.arange(len(block.members) * self.rows)
+            parts.append(self._part(block, learners % self.rows, learners, whole=len(block.members) == 1))
+        return parts
+
+    @property
+    def _everyone_plays(self) -> bool:
+        return self.meta is not None and self.meta.feedback == "importance-weighted"
+
+    def _note_plays(self, turn: Round) -> None:
+        """s of the bases chosen, as it is in this round."""
+        if self.meta is None or not (self.options.bias or self.options.base_test):
+            return
+        turn.plays = np.empty(self.rows, dtype=np.int64)
+        for part in turn.parts:
+            turn.plays[part.rows] = part.block.player.plays.take(part.learners)
+
+    def _act(self, ticket: Ticket, observation: Observation) -> tuple[Array, Ticket]:
+        ticket.decisions = []
+        for part, policy in zip(ticket.round.parts, ticket.policies, strict=True):
+            seen = observation if part.whole else observation.take(part.rows)
+            ticket.decisions.append(part.block.player.act(policy, seen, self.rng))
+        ticket.actions = self._merged(ticket)
+        return ticket.actions, ticket
+
+    def _merged(self, ticket: Ticket) -> Array:
+        """One action a row, that of the base chosen."""
+        parts = ticket.round.parts
+        first = action_of(ticket.decisions[0])
+        if len(parts) == 1 and parts[0].whole:
+            return first
+        actions = np.empty((self.rows, *first.shape[1:]), dtype=first.dtype)
+        for part, decision in zip(parts, ticket.decisions, strict=True):
+            proposed = action_of(decision)
+            if not self._everyone_plays:
+                actions[part.rows] = proposed
+                continue
+            base = part.block.members[part.learners // self.rows]
+            played = base == ticket.chosen.take(part.rows)
+            actions[part.rows[played]] = proposed[played]
+        return actions
+
+    def _checked(self, ticket: Ticket, reward: Array) -> Array:
+        if ticket.told:
+            raise CorralError("this ticket has been told already; each answer to `ask` is told once")
+        reward = np.asarray(reward, dtype=np.float64)
+        if reward.shape != (self.rows,):
+            raise CorralError(f"tell needs one reward a row, of shape ({self.rows},), not {reward.shape}")
+        if not np.isfinite(reward).all():
+            row = int(np.flatnonzero(~np.isfinite(reward))[0])
+            raise CorralError(f"the reward of row {row} is {reward[row]}; rewards must be finite numbers")
+        return reward
+
+    def _learn(self, ticket: Ticket, reward: Array, experience: Any) -> None:
+        feedback = "raw" if self.meta is None else self.meta.feedback
+        parts, decisions = ticket.round.parts, ticket.decisions
+        if feedback == "shared":
+            parts = self._everyone()
+            decisions = [ticket.actions.take(part.rows, axis=0) for part in parts]
+        for part, decision in zip(parts, decisions, strict=True):
+            seen = experience if part.whole else experience.take(part.rows)
+            paid = reward if part.whole else reward.take(part.rows)
+            if feedback == "importance-weighted":
+                chosen, probability = ticket.chosen.take(part.rows), ticket.probability
+                assert probability is not None
+                played = part.block.members[part.learners // self.rows] == chosen
+                paid = np.where(played, paid / probability.take(part.rows), 0.0)
+            learned = Feedback(observation=seen, decision=decision, reward=paid)
+            learners = part.learners
+            if part.births is not None:
+                same = part.births == part.block.births.take(learners)
+                if not same.all():  # restarted since it was asked: the answer belongs to a learner that is gone
+                    kept = np.flatnonzero(same)
+                    learners, learned = learners[kept], learned.take(kept)
+            part.block.player.learn(ticket.step, learners, learned, self.rng)
+
+    # --- judging: gain, bias, test, restarts ---
+
+    def _judge(self, problem: Problem) -> None:
+        """Tabulate what the bias and the test need."""
+        options, told = self.options, self.meta_problem
+        if options.bias or options.base_test:
+            bounds = [bound for bound in told.bounds if bound is not None]
+            self._bounds = BoundTable(bounds, options.bound)
+        if options.base_test:
+            noise = (problem.noise or 0.0) / self.span
+            spread = 1 + 2 * noise**2  # variance proxy of one r2 - r1: the means' part, and twice the noise
+            self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
+            self._excess = np.zeros((told.bases, self.rows))  # sum of r2 - r1
+
+    def _judge_step(self, turn: Round, step: int, reward: Array) -> None:
+        assert self.meta is not None
+        scaled = (reward - self.low) / self.span
+        weight = self._weights[step]
+        if weight:
+            low, high = self.meta.clip
+            turn.gain += weight * np.minimum(np.maximum(scaled, low), high)
+            turn.unpaid -= 1
+            if turn.unpaid == 0:
+                self._update(turn)
+        if self.options.base_test:
+            self._excess[turn.chosen, self._all] += scaled if step else -scaled
+        turn.told += 1
+        if self.options.base_test and turn.told == len(self._weights):
+            self._test(turn)
+
+    def _update(self, turn: Round) -> None:
+        assert self.meta is not None
+        gain = turn.gain
+        if self.options.bias:
+            average = self._bounds(turn.chosen, turn.plays) / turn.plays
+            gain = gain - self.options.bias * np.minimum(average, 1.0)
+        verdict = self.meta.update(self.state, turn.chosen, turn.probability, gain, self.active)
+        if verdict is None:
+            return
+        if verdict.drop is not None:
+            self._drop(verdict.drop)
+        if self.options.restart and verdict.restart is not None:
+            self._restart(verdict.restart & self.active)
+
+    def _test(self, turn: Round) -> None:
+        """Drop a base once sum (r2 - r1) > U_j(n) + 2 sqrt(2 n v ln(4TM/delta)), n its plays since it (re)started."""
+        excess = self._excess[turn.chosen, self._all]
+        limit = self._bounds(turn.chosen, turn.plays) + self._width * np.sqrt(turn.plays)
+        broken = excess > limit
+        if broken.any():
+            drop = np.zeros_like(self.active)
+            drop[turn.chosen[broken], self._all[broken]] = True
+            self._drop(drop)
+
+    def _drop(self, drop: Array) -> None:
+        left = self.active & ~drop
+        left[:, ~left.any(axis=0)] = self.active[:, ~left.any(axis=0)]  # the last one is never dropped
+        self.active = left
+
+    def _restart(self, restart: Array) -> None:
+        self.restarts += restart
+        if self.options.base_test:
+            self._excess[restart] = 0.0
+        for block in self.blocks:
+            learners = np.flatnonzero(restart[block.members])
+            if len(learners):
+                block.player.restart(learners, self.rng)
+                block.births[learners] += 1
+
+    def _block(self, members: Array, shown: dict[str, Array]) -> Block:
+        bases = [self.bases[member] for member in members]
+        given = given_rows(bases, shown, self.rows)
+        player = self.options.played(bases[0]).start(given, self.rng)
+        return Block(members, player, np.zeros(len(given), dtype=np.int64))

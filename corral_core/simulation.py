@@ -1,0 +1,158 @@
+"""Plays a curve against an environment: `ask`, play, `tell`, and the numbers of it at about two hundred points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.fitting import given_rows
+from corral_core.options import Options, options_for
+from corral_core.protocols import Base, Environment, Meta, Observation, Problem
+from corral_core.rows import Array, Rows
+from corral_core.selection import Selection, Ticket
+
+POINTS = 200
+
+
+@attrs.frozen
+class Curve:
+    """One line of a figure: a meta-algorithm over bases, or a base alone."""
+
+    name: str
+    bases: tuple[Base, ...]
+    labels: tuple[str, ...]  # of the bases
+    meta: Meta | None
+    options: Options
+
+    @property
+    def steps(self) -> int:
+        """Plays a round."""
+        return options_for(self.meta, self.options).steps
+
+    def rounds(self, horizon: int) -> int:
+        """Rounds that this many plays make; an unfinished one counts."""
+        return -(-horizon // self.steps)
+
+
+class Record(Rows):
+    """A curve's numbers, a row a replicate: (replicates, points), and (replicates, points, bases)."""
+
+    reward: Array  # summed over plays
+    regret: Array | None  # summed over plays; None where nobody knows it
+    probabilities: Array
+    plays: Array  # plays of each base
+    restarts: Array
+    dropped: Array
+
+
+def points(horizon: int) -> Array:
+    """After how many plays the numbers are kept."""
+    return np.unique(np.ceil(np.linspace(0, horizon, min(POINTS, horizon) + 1)[1:]).astype(np.int64))
+
+
+class _Recorder:
+    """Copies what the selection has come to, at each point."""
+
+    def __init__(self, curve: Curve, rows: int, horizon: int) -> None:
+        self.at = points(horizon)
+        shape = (rows, len(self.at), len(curve.bases))
+        self.steps = curve.steps
+        self.record = Record(
+            reward=np.zeros(shape[:2]),
+            regret=np.zeros(shape[:2]),
+            probabilities=np.zeros(shape, dtype=np.float32),
+            plays=np.zeros(shape, dtype=np.int32),
+            restarts=np.zeros(shape, dtype=np.int16),
+            dropped=np.zeros(shape, dtype=bool),
+        )
+
+    def keep(self, point: int, reward: Array, regret: Array | None, selection: Selection, ticket: Ticket) -> None:
+        record = self.record
+        record.reward[:, point] = reward
+        if regret is None or record.regret is None:
+            record.regret = None
+        else:
+            record.regret[:, point] = regret
+        plays = selection.rounds_of * self.steps
+        unplayed = self.steps - ticket.round.asked
+        plays[ticket.chosen, np.arange(len(reward))] -= unplayed
+        record.plays[:, point] = plays.T
+        record.probabilities[:, point] = selection.probabilities.T
+        record.restarts[:, point] = selection.restarts.T
+        record.dropped[:, point] = ~selection.active.T
+
+
+def simulate(
+    environment: Environment,
+    problem: Problem,
+    curve: Curve,
+    *,
+    rows: int,
+    horizon: int,
+    instances: Generator,
+    plays: Generator,
+    choices: Generator,
+    progress: Callable[[int], None] | None = None,
+) -> Record:
+    """Play `horizon` plays in every row. Instances, plays and choices each have randomness of their own."""
+    instance = environment.draw(rows, instances)
+    selection = Selection(
+        curve.bases,
+        curve.meta,
+        problem,
+        rows=rows,
+        rounds=curve.rounds(horizon),
+        rng=choices,
+        options=curve.options,
+        shown=environment.shown(instance),
+    )
+    recorder = _Recorder(curve, rows, horizon)
+    ticket: Ticket | None = None
+
+    def act(observation: Observation) -> Array:
+        nonlocal ticket
+        actions, ticket = selection.ask(observation, ticket)
+        return actions
+
+    reward, regret = np.zeros(rows), np.zeros(rows)
+    point = done = 0
+    for until in recorder.at:
+        for _ in range(int(until) - done):
+            ticket = None
+            play = environment.play(instance, act, plays)
+            asked = _asked(ticket)
+            selection.tell(asked, play.reward, play.observation)
+            reward += play.reward
+            if play.regret is not None:
+                regret += play.regret
+        recorder.keep(point, reward, None if play.regret is None else regret, selection, asked)
+        point, done = point + 1, int(until)
+        if progress:
+            progress(done)
+    return recorder.record
+
+
+def _asked(ticket: Ticket | None) -> Ticket:
+    if ticket is None:
+        raise TypeError("the environment played without asking for an action")
+    return ticket
+
+
+def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: int) -> int:
+    """About how much memory one replicate takes in the hungriest of these curves."""
+    rng = np.random.default_rng(0)
+    shown = environment.shown(environment.draw(1, rng))
+    most = 0
+    for curve in curves:
+        state, policy = 0, 0
+        for base in curve.bases:
+            fresh = base.init(given_rows([base], shown, 1), rng)
+            state += fresh.nbytes
+            if curve.options.player == "smooth":
+                policy = max(policy, base.policy(fresh, np.zeros(1, dtype=np.intp)).nbytes)
+        # Pages of doubling size are on average three quarters full.
+        most = max(most, state + int(1.5 * policy * curve.rounds(horizon)) + 40 * POINTS * len(curve.bases))
+    return most

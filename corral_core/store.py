@@ -1,0 +1,103 @@
+"""A run's folder: the experiment as it was resolved, the versions, and one file a chunk, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+import attrs
+import numpy as np
+
+from corral_core.chunks import Task
+from corral_core.engines import Done
+from corral_core.errors import CorralError
+from corral_core.experiment import Experiment
+from corral_core.registry import get_registry
+from corral_core.simulation import Record
+
+
+@attrs.frozen
+class Folder:
+    """Where the chunks of one run lie."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path, points: Sequence[Experiment]) -> Folder:
+        """A new folder, or the one in which this very run was begun."""
+        experiment = {"points": [point.source for point in points]}
+        meant = json.loads(json.dumps(experiment, default=str))
+        described = path / "experiment.json"
+        with _readable(path):
+            if described.exists():
+                if json.loads(described.read_text(encoding="utf-8")) != meant:
+                    raise CorralError(f"{path} holds a run of another experiment; choose another folder for --out")
+                return cls(path)
+            if path.exists() and any(path.iterdir()):
+                raise CorralError(f"{path} is not empty and holds no run; choose another folder for --out")
+            (path / "chunks").mkdir(parents=True, exist_ok=True)
+            _write(path / "versions.json", lambda file: file.write(json.dumps(_versions(), indent=2).encode()))
+            _write(described, lambda file: file.write(json.dumps(meant, indent=2).encode()))
+        return cls(path)
+
+    def file(self, task: Task) -> Path:
+        """Where a chunk lies."""
+        slug = re.sub(r"[^A-Za-z0-9.=-]+", "-", task.curve).strip("-")
+        return self.path / "chunks" / f"{task.point}-{slug}-{task.chunk}.npz"
+
+    def keep(self, done: Done) -> None:
+        """Write a chunk under another name first, so that it is there whole or not at all."""
+        arrays = {**done.record.to_arrays(), "seconds": np.asarray(done.seconds)}
+        with _readable(self.path):
+            _write(self.file(done.task), lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+
+    def finished(self, tasks: Sequence[Task]) -> list[Done]:
+        """The chunks that are there."""
+        found = []
+        for task in tasks:
+            if self.file(task).exists():
+                with _readable(self.path), np.load(self.file(task), allow_pickle=False) as arrays:
+                    fields: dict[str, Any] = {name: arrays[name] if name in arrays else None for name in Record.names}
+                    found.append(Done(task, Record(**fields), float(arrays["seconds"])))
+        return found
+
+
+def _write(path: Path, write: Any) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            write(file)
+            _flush(file)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _flush(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise CorralError(f"the folder {path} cannot be used: {problem.strerror or problem}") from None
+    except (ValueError, KeyError, zipfile.BadZipFile):
+        raise CorralError(f"a file in {path} is damaged; delete it and run again") from None
+
+
+def _versions() -> dict[str, str]:
+    """Of everything that the numbers depend on."""
+    plugins = {plugin.name: plugin.version for plugin in get_registry().plugins.records()}
+    return {"python": sys.version.split()[0], "machine": platform.machine(), "numpy": version("numpy"), **plugins}

@@ -1,0 +1,82 @@
+"""Epsilon-greedy with a rate that falls: explore with probability min(1, c/s), else play the best mean.
+
+In state s the policy is: with probability eps_s = min(1, c/s) an arm drawn uniformly (the best included), otherwise
+the arm of largest empirical mean (ties: the lowest index). An arm not yet pulled has an infinite mean, so each is
+tried once.
+
+Bound (Pacchiano et al. 2020, Lemma 4.9; with c = 10 K ln(1/delta) / Delta^2, Delta the smallest gap, for rewards of
+range 1): 16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) sum_j Delta_j)^(1/3) s^(2/3) for more. Other c have no
+bound of their own; this one is what the base claims.
+
+Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import ge, gt
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.protocols import Base, Feedback, Observation, fitted, knob
+from corral_core.rows import Array, Rows
+from corral_mab.bases.means import Means, observe
+
+
+class State(Rows):
+    means: Means
+    greedy: Array  # the arm of largest mean
+    played: Array  # s - 1
+    c: Array
+
+
+class Policy(Rows):
+    greedy: Array
+    rate: Array
+
+
+@attrs.frozen
+class EpsilonGreedy(Base):
+    """Explores with probability c/s, else plays the arm of largest mean."""
+
+    name: ClassVar[str] = "epsilon-greedy"
+    formula: ClassVar[str] = (
+        "16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) (K-1))^(1/3) s^(2/3) for more; times the reward range"
+    )
+
+    c: float = knob(1.0, help="exploration: in state s a random arm with probability min(1, c/s)", validator=gt(0))
+    arms: int = fitted(help="number of arms K", validator=ge(1))
+    noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
+    low: float = fitted(help="lowest mean reward")
+    high: float = fitted(help="highest mean reward")
+
+    def init(self, given: Any, rng: Generator) -> State:
+        rows = len(given)
+        means = Means.fresh(rows, self.arms)
+        return State(means, np.zeros(rows, dtype=np.int16), np.zeros(rows), np.asarray(given.c, dtype=np.float64))
+
+    def policy(self, state: State, rows: Array) -> Policy:
+        rate = state.c.take(rows) / (state.played.take(rows) + 1)
+        return Policy(greedy=state.greedy.take(rows), rate=rate.astype(np.float32))
+
+    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+        # One uniform decides both: below the rate it explores, and where below picks the arm.
+        share = rng.random(len(policy)) / np.minimum(policy.rate, 1.0)
+        arm = np.where(share < 1.0, share * self.arms, policy.greedy)
+        return arm.astype(np.intp)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        observe(state.means, rows, feedback)
+        state.played[rows] += 1
+        state.greedy[rows] = state.means.mean.take(rows, axis=0).argmax(axis=1)
+
+    def bound(self, delta: float) -> Bound:
+        span, log = self.high - self.low, math.log(1 / delta)
+        if self.arms <= 2:
+            return Bound(lambda s: span * 16 * np.sqrt(s * log), (Term(self.noise, 0.5),))
+        c = 20 * (self.arms * log * (self.arms - 1)) ** (1 / 3)
+        return Bound(lambda s: span * c * s ** (2 / 3), (Term(self.noise, 2 / 3),))

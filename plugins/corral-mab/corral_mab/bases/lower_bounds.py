@@ -1,0 +1,131 @@
+"""The bases of the paper's two lower bounds. They know the arms and learn nothing but to count.
+
+Theorem 5.2: base A always plays the best arm; base B, in its own state s, plays the second with probability
+4 c / (sqrt(s + 2) ln(s + 2)), c = sqrt(1/24). Which of two slots is B's, if any, the environment draws.
+
+Theorem 5.3: bases 1 and 2 play the worst arm a3 with probability T^(exponent - 1), else a2. Base 2' does so while its
+own s <= c2 T^(x - y + 1 + (y - x)/4), and plays the best arm a1 ever after.
+
+Source: Pacchiano et al., "Model selection in contextual stochastic bandit problems", 2020, Section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, le
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.errors import CorralError
+from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter
+from corral_core.rows import Array, Rows
+
+C = math.sqrt(1 / 24)
+
+
+def mistakes(s: Array) -> Array:
+    """Probability with which base B of the first lower bound errs in state s."""
+    return np.asarray(4 * C / (np.sqrt(s + 2) * np.log(s + 2)))
+
+
+def _only_in(environment: str, base: Base, problem: Problem) -> None:
+    if problem.environment != environment:
+        raise CorralError(f"{base.name} lives in {environment} alone, not in {problem.environment}")
+
+
+class SqrtState(Rows):
+    played: Array
+    errs: Array  # whether the row is base B
+
+
+class Policy(Rows):
+    arm: Array  # the usual arm
+    other: Array  # the other one
+    chance: Array  # its probability
+
+
+def usual_or_other(policy: Policy, rng: Generator) -> Array:
+    return np.where(rng.random(len(policy)) < policy.chance, policy.other, policy.arm).astype(np.intp)
+
+
+@attrs.frozen
+class SqrtBase(Base):
+    """Optimal, or wrong ever more rarely, as the environment decides by slot."""
+
+    name: ClassVar[str] = "lower-bound-sqrt-base"
+    formula: ClassVar[str] = "(high - low)/4 * sum_t 4 c / (sqrt(t + 2) ln(t + 2)), c = sqrt(1/24)"
+
+    slot: int = knob(0, help="0 or 1: which of the two bases this is", validator=and_(ge(0), le(1)))
+
+    def resolve(self, problem: Problem) -> Self:
+        _only_in("lower-bound-sqrt", self, problem)
+        return super().resolve(problem)
+
+    def init(self, given: Any, rng: Generator) -> SqrtState:
+        return SqrtState(np.zeros(len(given)), np.asarray(given.erring_slot == given.slot))
+
+    def policy(self, state: SqrtState, rows: Array) -> Policy:
+        chance = np.where(state.errs.take(rows), mistakes(state.played.take(rows) + 1), 0.0)
+        best = np.zeros(len(rows), dtype=np.int8)
+        return Policy(best, best + np.int8(1), chance)
+
+    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+        return usual_or_other(policy, rng)
+
+    def learn(self, state: SqrtState, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        state.played[rows] += 1
+
+    def bound(self, delta: float) -> Bound:
+        return Bound(lambda s: 2 * C * np.sqrt(s), (Term(2 * C, 0.5),))
+
+
+class SwitchState(Rows):
+    played: Array
+    chance: Array
+    switch: Array  # the last state before a1, or infinity
+
+
+@attrs.frozen
+class UnknownRateBase(Base):
+    """Errs at a fixed rate T^(exponent - 1); one that reveals plays the best arm after a while."""
+
+    name: ClassVar[str] = "lower-bound-unknown-rate-base"
+    formula: ClassVar[str] = "s T^(exponent - 1), where it is adapted; T the horizon"
+
+    exponent: float = knob(0.5, help="its regret alone is T^exponent", validator=and_(gt(0), le(1)))
+    reveals: bool = knob(False, help="in world Q, plays the best arm after c2 T^(x - y + 1 + (y - x)/4) plays")
+    x: float = parameter(0.5, help="exponent of the better base", validator=gt(0))
+    y: float = parameter(0.9, help="exponent of the worse base", validator=le(1))
+    c2: float = parameter(1.0, help="constant of the switch", validator=gt(0))
+    horizon: int = fitted(help="T, in plays", validator=ge(1))
+
+    def resolve(self, problem: Problem) -> Self:
+        _only_in("lower-bound-unknown-rate", self, problem)
+        return super().resolve(problem)
+
+    def init(self, given: Any, rng: Generator) -> SwitchState:
+        chance = self.horizon ** (np.asarray(given.exponent, dtype=np.float64) - 1)
+        switch = self.c2 * self.horizon ** (self.x - self.y + 1 + (self.y - self.x) / 4)
+        return SwitchState(
+            np.zeros(len(given)), chance, np.where(given.reveals & given.revealing_world, switch, np.inf)
+        )
+
+    def policy(self, state: SwitchState, rows: Array) -> Policy:
+        switched = state.played.take(rows) + 1 > state.switch.take(rows)
+        usual = np.where(switched, 0, 1).astype(np.int8)
+        chance = np.where(switched, 0.0, state.chance.take(rows))
+        return Policy(usual, np.full(len(rows), 2, dtype=np.int8), chance)
+
+    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+        return usual_or_other(policy, rng)
+
+    def learn(self, state: SwitchState, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        state.played[rows] += 1
+
+    def bound(self, delta: float) -> Bound:
+        exponent, rate = self.exponent, self.horizon ** (self.exponent - 1)
+        return Bound(lambda s: rate * s, (Term(1.0, exponent),))

@@ -1,0 +1,39 @@
+"""Running means of arms: the state that the count-based bases share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corral_core.protocols import Feedback
+from corral_core.rows import Array, Rows
+
+
+class Pick(Rows):
+    """The policy of a base that plays one arm."""
+
+    arm: Array
+
+
+class Means(Rows):
+    """Pulls and mean reward of every arm: (rows, arms)."""
+
+    pulls: Array
+    mean: Array
+
+    @classmethod
+    def fresh(cls, rows: int, arms: int) -> Means:
+        """No arm pulled; the mean of an arm not pulled is infinite, so that each is tried once."""
+        return cls(np.zeros((rows, arms)), np.full((rows, arms), np.inf))
+
+
+def observe(state: Means, rows: Array, feedback: Feedback) -> tuple[Array, Array, Array]:
+    """Count the reward in place; returns where each pulled arm lies in the flat arrays, its pulls and its mean."""
+    at = rows * state.pulls.shape[1] + feedback.action
+    pulls, mean = state.pulls.reshape(-1), state.mean.reshape(-1)
+    n = pulls.take(at)
+    before = np.where(n == 0, 0.0, mean.take(at))
+    n += 1
+    after = before + (feedback.reward - before) / n
+    pulls[at] = n
+    mean[at] = after
+    return at, n, after

@@ -1,0 +1,63 @@
+"""A base whose regret is known exactly: c s^alpha times the gap, for tests of theory.
+
+In state s it plays the bad arm with probability min(1, c alpha s^(alpha - 1)), else the good arm. Its expected regret
+after s plays is gap * sum_{t <= s} min(1, c alpha t^(alpha - 1)), which is at most gap * c s^alpha and tends to it.
+
+It learns nothing. The gap must be that of the environment's two arms.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, le
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.protocols import Base, Feedback, Observation, fitted, knob, parameter
+from corral_core.rows import Array, Rows
+
+
+class State(Rows):
+    played: Array
+    c: Array
+    alpha: Array
+
+
+class Policy(Rows):
+    bad: Array  # probability of the bad arm
+
+
+@attrs.frozen
+class Rate(Base):
+    """Regret exactly c s^alpha, for tests of theory."""
+
+    name: ClassVar[str] = "rate"
+    formula: ClassVar[str] = "gap c s^alpha, and no less"
+
+    c: float = knob(1.0, help="constant of the regret", validator=gt(0))
+    alpha: float = knob(0.5, help="exponent of the regret", validator=and_(gt(0), le(1)))
+    good: int = parameter(0, help="the best arm", validator=ge(0))
+    bad: int = parameter(1, help="the arm it plays by mistake", validator=ge(0))
+    gap: float = parameter(1.0, help="difference between the means of the two", validator=gt(0))
+    arms: int = fitted(help="number of arms", validator=ge(2))
+
+    def init(self, given: Any, rng: Generator) -> State:
+        c, alpha = (np.asarray(value, dtype=np.float64) for value in (given.c, given.alpha))
+        return State(np.zeros(len(given)), c, alpha)
+
+    def policy(self, state: State, rows: Array) -> Policy:
+        c, alpha = state.c.take(rows), state.alpha.take(rows)
+        return Policy(np.minimum(1.0, c * alpha * (state.played.take(rows) + 1) ** (alpha - 1)))
+
+    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+        return np.where(rng.random(len(policy)) < policy.bad, self.bad, self.good)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        state.played[rows] += 1
+
+    def bound(self, delta: float) -> Bound:
+        c, alpha = self.gap * self.c, self.alpha
+        return Bound(lambda s: c * s**alpha, (Term(c, alpha),))

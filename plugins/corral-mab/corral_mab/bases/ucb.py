@@ -1,0 +1,76 @@
+"""UCB with self-normalised confidence bounds: time-uniform, without a ln t.
+
+Plays argmax_i mean_i + sigma sqrt((1 + n_i)/n_i^2 (1 + 2 ln(K sqrt(1 + n_i)/delta))), an arm not pulled first (ties:
+the lowest index). Only the pulled arm's index changes.
+
+Bound (Theorem 7 of the source, made instance-free by splitting the gaps at 4 sqrt(K L/s), L = ln(2Ks/delta)):
+U(s, delta) = 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
+
+Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011, Section 4.
+
+>>> from corral_core.protocols import Problem
+>>> Ucb().resolve(Problem(arms=2, noise=0.5, low=0, high=1, delta=0.01)).arms
+2
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, lt
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.protocols import Base, Feedback, Observation, fitted, knob
+from corral_core.rows import Array, Rows
+from corral_mab.bases.means import Means, Pick, observe
+
+
+class State(Rows):
+    means: Means
+    index: Array  # (rows, arms)
+    scale: Array
+
+
+@attrs.frozen
+class Ucb(Base):
+    """Self-normalised upper confidence bounds."""
+
+    name: ClassVar[str] = "ucb"
+    formula: ClassVar[str] = "8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low)"
+
+    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=gt(0))
+    arms: int = fitted(help="number of arms K", validator=ge(1))
+    noise: float = fitted(help="sub-Gaussian scale sigma of the rewards", validator=ge(0))
+    low: float = fitted(help="lowest mean reward")
+    high: float = fitted(help="highest mean reward")
+    delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
+
+    def init(self, given: Any, rng: Generator) -> State:
+        means = Means.fresh(len(given), self.arms)
+        return State(means, means.mean.copy(), np.asarray(given.scale, dtype=np.float64))
+
+    def policy(self, state: State, rows: Array) -> Pick:
+        return Pick(state.index.take(rows, axis=0).argmax(axis=1).astype(np.int16))
+
+    def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
+        return policy.arm.astype(np.intp)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        at, n, mean = observe(state.means, rows, feedback)
+        log = np.log1p(n) + (1 + 2 * math.log(self.arms / self.delta))
+        state.index.reshape(-1)[at] = mean + state.scale.take(rows) * self.noise * np.sqrt((1 + n) * log) / n
+
+    def bound(self, delta: float) -> Bound:
+        return ucb_bound(self.arms, self.noise, self.high - self.low, delta)
+
+
+def ucb_bound(arms: int, noise: float, span: float, delta: float) -> Bound:
+    """8 sigma sqrt(K s ln(2Ks/delta)) + 3 K span."""
+    return Bound(
+        lambda s: 8 * noise * np.sqrt(arms * s * np.log(2 * arms * s / delta)) + 3 * arms * span,
+        (Term(noise * math.sqrt(arms), 0.5),),
+    )

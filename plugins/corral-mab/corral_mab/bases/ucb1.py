@@ -1,0 +1,65 @@
+"""UCB1: the classical index, with the base's own clock.
+
+Plays argmax_i mean_i + sigma sqrt(2 ln(s)/n_i) * scale, s the base's own plays, an arm not pulled first (ties: the
+lowest index). The source's index sqrt(2 ln s/n) is for rewards in [0, 1], which are 1/2-sub-Gaussian: there scale = 2.
+
+Bound: its source bounds the expected regret alone; it claims UCB's, 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
+
+Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import ge, gt
+from numpy.random import Generator
+
+from corral_core.bounds import Bound
+from corral_core.protocols import Base, Feedback, Observation, fitted, knob
+from corral_core.rows import Array, Rows
+from corral_mab.bases.means import Means, Pick, observe
+from corral_mab.bases.ucb import ucb_bound
+
+
+class State(Rows):
+    means: Means
+    played: Array
+    scale: Array
+
+
+@attrs.frozen
+class Ucb1(Base):
+    """Upper confidence bounds of Auer et al. 2002."""
+
+    name: ClassVar[str] = "ucb1"
+    formula: ClassVar[str] = "8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low)"
+
+    scale: float = knob(1.0, help="multiplies the confidence width", validator=gt(0))
+    arms: int = fitted(help="number of arms K", validator=ge(1))
+    noise: float = fitted(help="sub-Gaussian scale sigma of the rewards", validator=ge(0))
+    low: float = fitted(help="lowest mean reward")
+    high: float = fitted(help="highest mean reward")
+
+    def init(self, given: Any, rng: Generator) -> State:
+        rows = len(given)
+        return State(Means.fresh(rows, self.arms), np.zeros(rows), np.asarray(given.scale, dtype=np.float64))
+
+    def policy(self, state: State, rows: Array) -> Pick:
+        pulls = state.means.pulls.take(rows, axis=0)
+        log = np.log(np.maximum(state.played.take(rows), 1.0))
+        width = state.scale.take(rows) * self.noise * np.sqrt(2 * log)
+        index = state.means.mean.take(rows, axis=0) + width[:, None] / np.sqrt(np.maximum(pulls, 1.0))
+        return Pick(index.argmax(axis=1).astype(np.int16))
+
+    def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
+        return policy.arm.astype(np.intp)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        observe(state.means, rows, feedback)
+        state.played[rows] += 1
+
+    def bound(self, delta: float) -> Bound:
+        return ucb_bound(self.arms, self.noise, self.high - self.low, delta)

@@ -1,0 +1,95 @@
+"""Independent arms: the classical bandit.
+
+Every row has K arms with means of its own, drawn uniformly from [low, high] or given. An arm pays its mean plus noise;
+the regret of a play is the best mean less the arm's.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import ge, gt
+from numpy.random import Generator
+
+from corral_core.environments import Bandit
+from corral_core.errors import CorralError
+from corral_core.protocols import Observation, Problem, parameter
+from corral_core.rows import Array, Rows
+
+
+class Instance(Rows):
+    mean: Array  # (rows, arms)
+    gap: Array  # best mean less each arm's
+
+
+@attrs.frozen
+class Arms(Bandit):
+    """What Bernoulli and Gaussian arms share."""
+
+    means: tuple[float, ...] | None = parameter(None, help="mean of each arm; left out, they are drawn for every row")
+    arms: int = parameter(5, help="number of arms, where means are drawn", validator=ge(1))
+    low: float = parameter(0.0, help="least mean that can occur")
+    high: float = parameter(1.0, help="largest mean that can occur")
+
+    def __attrs_post_init__(self) -> None:
+        if not self.low < self.high:
+            raise CorralError(f"{self.name}: low must be less than high, not {self.low} and {self.high}")
+        if self.means is not None:
+            if not self.means:
+                raise CorralError(f"{self.name}: means must name at least one arm")
+            outside = [mean for mean in self.means if not self.low <= mean <= self.high]
+            if outside:
+                raise CorralError(f"{self.name}: the mean {outside[0]} lies outside [{self.low}, {self.high}]")
+
+    @property
+    def count(self) -> int:
+        return self.arms if self.means is None else len(self.means)
+
+    def draw(self, rows: int, rng: Generator) -> Instance:
+        if self.means is None:
+            mean = self.low + (self.high - self.low) * rng.random((rows, self.arms))
+        else:
+            mean = np.tile(np.asarray(self.means, dtype=np.float64), (rows, 1))
+        return Instance(mean, mean.max(axis=1, keepdims=True) - mean)
+
+
+@attrs.frozen
+class BernoulliArms(Arms):
+    """Arms that pay 1 with probability equal to their mean, else 0."""
+
+    name: ClassVar[str] = "bernoulli-arms"
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.low < 0 or self.high > 1:
+            raise CorralError(f"{self.name}: means are probabilities; low and high must lie in [0, 1]")
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(self.name, arms=self.count, noise=0.5, low=self.low, high=self.high)
+
+    def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+        rows, arms = instance.mean.shape
+        at = np.arange(0, rows * arms, arms) + action
+        reward = (rng.random(rows) < instance.mean.take(at)).astype(np.float64)
+        return reward, instance.gap.take(at)
+
+
+@attrs.frozen
+class GaussianArms(Arms):
+    """Arms that pay their mean plus Gaussian noise."""
+
+    name: ClassVar[str] = "gaussian-arms"
+
+    noise: float = parameter(1.0, help="standard deviation of the noise", validator=gt(0))
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(self.name, arms=self.count, noise=self.noise, low=self.low, high=self.high)
+
+    def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+        rows, arms = instance.mean.shape
+        at = np.arange(0, rows * arms, arms) + action
+        return instance.mean.take(at) + self.noise * rng.standard_normal(rows), instance.gap.take(at)

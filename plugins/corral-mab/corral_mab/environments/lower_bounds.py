@@ -1,0 +1,95 @@
+"""The environments of the paper's two lower bounds (Pacchiano et al. 2020, Section 5)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import attrs
+import numpy as np
+from attrs.validators import gt, le
+from numpy.random import Generator
+
+from corral_core.environments import Bandit
+from corral_core.errors import CorralError
+from corral_core.protocols import Observation, Problem, parameter
+from corral_core.rows import Array, Rows
+
+MEANS = np.asarray([0.5, 0.25])
+
+
+class SqrtInstance(Rows):
+    erring_slot: Array  # the slot of the base that errs, or -1 where none does
+
+
+@attrs.frozen
+class LowerBoundSqrt(Bandit):
+    """Theorem 5.2: Bernoulli arms 1/2 and 1/4; of two bases none errs, or one in a random slot does, ever more rarely.
+
+    No meta that plays its bases plainly can choose the erring base with probability less than 1/4, at any round.
+    """
+
+    name: ClassVar[str] = "lower-bound-sqrt"
+
+    world: Literal["one-errs", "none-errs"] = parameter(
+        "one-errs", help="none-errs: two optimal bases; one-errs: a random one of the two errs"
+    )
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(self.name, arms=2, noise=0.5, low=0.0, high=1.0)
+
+    def draw(self, rows: int, rng: Generator) -> SqrtInstance:
+        slot = rng.integers(0, 2, rows)
+        return SqrtInstance(slot if self.world == "one-errs" else np.full(rows, -1))
+
+    def shown(self, instance: SqrtInstance) -> dict[str, Array]:
+        return {"erring_slot": instance.erring_slot}
+
+    def pay(
+        self, instance: SqrtInstance, observation: Observation, action: Array, rng: Generator
+    ) -> tuple[Array, Array]:
+        mean = MEANS.take(action)
+        return (rng.random(len(action)) < mean).astype(np.float64), 0.5 - mean
+
+
+class World(Rows):
+    revealing_world: Array
+
+
+@attrs.frozen
+class LowerBoundUnknownRate(Bandit):
+    """Theorem 5.3: deterministic arms (1, 1, 0) in world P and (1 + Delta, 1, 0) in world Q, Delta = T^(x-1+(y-x)/2).
+
+    In P the bases err at rates T^(x-1) and T^(y-1); in Q the second of them finds the best arm after a while. A meta
+    that ends with regret T^x in P leaves it no chance to, and one that waits for it pays more than T^x in P.
+    """
+
+    name: ClassVar[str] = "lower-bound-unknown-rate"
+
+    world: Literal["P", "Q"] = parameter("P", help="P: the first two arms are best; Q: the first alone")
+    x: float = parameter(0.5, help="exponent of the better base", validator=gt(0))
+    y: float = parameter(0.9, help="exponent of the worse base", validator=le(1))
+    plays: int = parameter(10_000, help="T, which must be the experiment's horizon", validator=gt(0))
+
+    def __attrs_post_init__(self) -> None:
+        if not self.x < self.y:
+            raise CorralError(f"{self.name}: x must be less than y, not {self.x} and {self.y}")
+
+    @property
+    def means(self) -> Array:
+        delta = self.plays ** (self.x - 1 + (self.y - self.x) / 2) if self.world == "Q" else 0.0
+        return np.asarray([1 + delta, 1.0, 0.0])
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(self.name, arms=3, noise=0.0, low=0.0, high=2.0)
+
+    def draw(self, rows: int, rng: Generator) -> World:
+        return World(np.full(rows, self.world == "Q"))
+
+    def shown(self, instance: World) -> dict[str, Array]:
+        return {"revealing_world": instance.revealing_world}
+
+    def pay(self, instance: World, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+        reward = self.means.take(action)
+        return reward, self.means.max() - reward

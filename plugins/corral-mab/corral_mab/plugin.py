@@ -1,0 +1,75 @@
+"""What corral-mab brings. Light by rule: nothing is imported until it is used."""
+
+from corral_core.hookspecs import Entry, hookimpl
+
+
+@hookimpl
+def corral_bases() -> list[Entry]:
+    return [
+        Entry("ucb", "Self-normalised upper confidence bounds", "corral_mab.bases.ucb:Ucb"),
+        Entry("ucb1", "Upper confidence bounds of Auer et al. 2002", "corral_mab.bases.ucb1:Ucb1"),
+        Entry(
+            "epsilon-greedy",
+            "Explores with probability c/s, else plays the best mean",
+            "corral_mab.bases.epsilon_greedy:EpsilonGreedy",
+        ),
+        Entry("exp3", "Exponential weights with importance-weighted losses", "corral_mab.bases.exp3:Exp3"),
+        Entry("exp3-ix", "EXP3 with implicit exploration (Neu 2015)", "corral_mab.bases.exp3:Exp3Ix"),
+        Entry("rate", "Regret exactly c s^alpha, for tests of theory", "corral_mab.bases.rate:Rate"),
+        Entry(
+            "lower-bound-sqrt-base",
+            "Optimal, or wrong ever more rarely: the square-root lower bound's bases",
+            "corral_mab.bases.lower_bounds:SqrtBase",
+        ),
+        Entry(
+            "lower-bound-unknown-rate-base",
+            "Explores at a fixed rate and may switch: the unknown-rate lower bound's bases",
+            "corral_mab.bases.lower_bounds:UnknownRateBase",
+        ),
+    ]
+
+
+@hookimpl
+def corral_environments() -> list[Entry]:
+    return [
+        Entry(
+            "bernoulli-arms", "Arms that pay 1 with a fixed probability", "corral_mab.environments.arms:BernoulliArms"
+        ),
+        Entry("gaussian-arms", "Arms that pay a mean and Gaussian noise", "corral_mab.environments.arms:GaussianArms"),
+        Entry(
+            "lower-bound-sqrt",
+            "Two Bernoulli arms under bases that differ too little to tell apart",
+            "corral_mab.environments.lower_bounds:LowerBoundSqrt",
+        ),
+        Entry(
+            "lower-bound-unknown-rate",
+            "Three deterministic arms, the best of which only a slow base finds",
+            "corral_mab.environments.lower_bounds:LowerBoundUnknownRate",
+        ),
+    ]
+
+
+@hookimpl
+def corral_experiments() -> list[Entry]:
+    return [
+        Entry(
+            "quickstart",
+            "CORRAL and EXP3.P beside their bases on five arms, within a minute",
+            "corral_mab.experiments:quickstart.toml",
+        ),
+        Entry(
+            "epsilon-greedy",
+            "The paper's figure: which exploration rate, of eighteen?",
+            "corral_mab.experiments:epsilon-greedy.toml",
+        ),
+        Entry(
+            "lower-bound-sqrt",
+            "The square-root lower bound: no meta can tell the bases apart",
+            "corral_mab.experiments:lower-bound-sqrt.toml",
+        ),
+        Entry(
+            "lower-bound-unknown-rate",
+            "The unknown-rate lower bound: good in one world, bad in the other",
+            "corral_mab.experiments:lower-bound-unknown-rate.toml",
+        ),
+    ]
