@@ -71,7 +71,7 @@ class BoundTable:
         return found
 
 
-# --- The paper's table (Theorem 4.11): rates, and the regret they buy --------------------------------------------------
+# --- The paper's table (Theorem 4.11): rates, and the regret they buy -------------------------------------------------
 
 
 @attrs.frozen

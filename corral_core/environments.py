@@ -1,4 +1,4 @@
-"""Two ready-made ways to write an environment: a bandit says `observe` and `pay`, an episodic MDP `start` and `step`."""
+"""Two ready-made ways to write an environment: a bandit says `observe` and `pay`, an MDP `start` and `step`."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def action_of(decision: Any) -> Array:
 
 @attrs.frozen
 class Base(ABC):
-    """A bandit algorithm over rows. `policy` is the least that determines how state s acts; `act` reads nothing else."""
+    """A bandit algorithm over rows. A policy is the least that determines how state s acts; `act` reads nothing else."""
 
     name: ClassVar[str]
     formula: ClassVar[str] = "none known"  # the bound, for people
@@ -152,7 +152,7 @@ class Base(ABC):
 
     @abstractmethod
     def init(self, given: Any, rng: Generator) -> Any:
-        """A fresh learner in every row. `given` holds the knobs and what the environment shows before the first play."""
+        """A fresh learner in every row. `given` holds the knobs and what the environment shows before any play."""
 
     @abstractmethod
     def policy(self, state: Any, rows: Array) -> Any:
@@ -160,7 +160,7 @@ class Base(ABC):
 
     @abstractmethod
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Any:
-        """Actions, or `Rows` with `action` and whatever `learn` wants back. Pure: it reads nothing but its arguments."""
+        """Actions, or `Rows` with `action` and whatever `learn` wants back. Reads nothing but its arguments."""
 
     @abstractmethod
     def learn(self, state: Any, rows: Array, feedback: Feedback, rng: Generator) -> None:
@@ -171,7 +171,7 @@ class Base(ABC):
         return np.ones(len(rows), dtype=bool)
 
     def bound(self, delta: float) -> Bound | None:
-        """The putative regret bound U(s, delta), in raw reward; the one method that reads knobs, for it serves one base."""
+        """The putative regret bound U(s, delta), in raw reward. It is asked of one base, so it alone may read knobs."""
         return None
 
     def resolve(self, problem: Problem) -> Self:

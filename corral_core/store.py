@@ -1,4 +1,4 @@
-"""A run's folder: the experiment as it was resolved, the versions, and one file a chunk, written whole or not at all."""
+"""A run's folder: the experiment as resolved, the versions, and one file a chunk, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Folder:
         for task in tasks:
             if self.file(task).exists():
                 with _readable(self.path), np.load(self.file(task), allow_pickle=False) as arrays:
-                    fields: dict[str, Any] = {name: arrays[name] if name in arrays else None for name in Record.names}
+                    fields: dict[str, Any] = {name: arrays.get(name) for name in Record.names}
                     found.append(Done(task, Record(**fields), float(arrays["seconds"])))
         return found
 

@@ -74,7 +74,7 @@ def measure(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
 
 
 def source(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
-    """The workload as an experiment; rates come from the horizon in plays, as in the C program it is measured against."""
+    """The workload as an experiment; its rates come from the horizon in plays, as in the C yardstick."""
     import math
 
     rates = {"gamma": 1 / horizon, "growth": math.exp(1 / math.log(max(horizon, 3)))}

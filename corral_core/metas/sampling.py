@@ -16,7 +16,7 @@ FORMULA = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*sqrt\(T\)\s*$")
 
 def draw(weights: Array, rng: Generator) -> tuple[Array, Array]:
     """A base for every row, drawn in proportion to (bases, rows) weights, and its probability."""
-    bases, rows = weights.shape
+    rows = weights.shape[1]
     sums = np.cumsum(weights, axis=0)
     total = sums[-1]
     chosen = np.add.reduce(sums <= rng.random(rows) * total, axis=0, dtype=np.intp)
