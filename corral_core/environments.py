@@ -9,10 +9,8 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.protocols import Act, Environment, Observation, Play, Trajectory
+from corral_core.protocols import NOTHING, Act, Environment, Observation, Play, Trajectory
 from corral_core.rows import Array
-
-NOTHING = Observation()
 
 
 @attrs.frozen

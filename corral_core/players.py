@@ -66,15 +66,21 @@ class Smooth(Player):
         self.plays = self.replay.plays
 
     def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
-        if step == 1:
-            return self.replay.draw(learners, rng)
+        if step == 0:
+            return self._record(learners)
+        unplayed = self.plays.take(learners) == 0
+        if unplayed.any():  # restarted in the middle of the round: pi_1 is all the past it can have
+            self._record(learners[unplayed])
+        return self.replay.draw(learners, rng)
+
+    def _record(self, learners: Array) -> Any:
         if self.base.rarely_changes:
-            return self._policy_if_changed(learners)
+            return self._record_changes(learners)
         policy: Rows = self.base.policy(self.state, learners)
         self.replay.record(learners, policy)
         return policy
 
-    def _policy_if_changed(self, learners: Array) -> Any:
+    def _record_changes(self, learners: Array) -> Any:
         changed = self.base.changed(self.state, learners) | (self.plays[learners] == 0)
         policy = self.base.policy(self.state, learners[changed]) if changed.any() else None
         return self.replay.record_changed(learners, changed, policy)

@@ -106,6 +106,9 @@ class Observation(Rows):
     alive: Array | None = None  # (rows,), false where the episode is over
 
 
+NOTHING = Observation()
+
+
 class Trajectory(Rows):
     """What an episode leaves to learn from: (rows, stages) each."""
 
@@ -140,7 +143,7 @@ def action_of(decision: Any) -> Array:
 
 @attrs.frozen
 class Base(ABC):
-    """A bandit algorithm over rows. A policy is the least that determines how state s acts; `act` reads nothing else."""
+    """A bandit algorithm over rows. A policy is the least that determines how state s acts."""
 
     name: ClassVar[str]
     formula: ClassVar[str] = "none known"  # the bound, for people

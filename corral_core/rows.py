@@ -60,8 +60,8 @@ class Rows:
             return len(value)
         return 0
 
-    def take(self, rows: Array) -> Self:
-        """A copy of these rows (a `Log` is shared, not copied)."""
+    def take(self, rows: Array, axis: int = 0) -> Self:
+        """A copy of these rows (a `Log` is shared, not copied). The axis is always 0: arrays are asked alike."""
         return self.replace(**{name: value.take(rows, axis=0) for name, value in self._values()})
 
     def put(self, rows: Array, other: Self) -> None:

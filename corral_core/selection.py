@@ -23,7 +23,7 @@ from corral_core.errors import CorralError
 from corral_core.fitting import check_fit, given_rows, group_kin, meta_problem
 from corral_core.options import PRESETS, Options, options_for
 from corral_core.players import Player
-from corral_core.protocols import Base, Feedback, Meta, Observation, Problem, action_of
+from corral_core.protocols import NOTHING, Base, Feedback, Meta, Observation, Problem, action_of
 from corral_core.rows import Array, Rows
 
 
@@ -33,7 +33,6 @@ class Block:
 
     members: Array  # the numbers of its bases
     player: Player
-    births: Array  # how often each learner has been restarted
 
 
 @attrs.define(eq=False)
@@ -43,16 +42,21 @@ class Part:
     block: Block
     rows: Array  # the row of each learner that takes part
     learners: Array
-    births: Array | None
+    at: Array  # where each learner's base and row lie in flat (bases, rows) arrays
+    lives: Array | None  # how often each had been restarted; None where none ever is
     whole: bool  # whether the rows are all rows, in order
 
 
 @attrs.define(eq=False)
 class Round:
+    """One choice of the meta-algorithm, and what has come of it so far."""
+
     chosen: Array
     probability: Array | None
+    at: Array  # where the chosen bases lie in flat (bases, rows) arrays
+    lives: Array  # how often they had been restarted
     parts: list[Part]
-    plays: Array  # s of the base played
+    plays: Array  # s of the chosen bases
     gain: Array
     asked: int = 0
     unpaid: int = 0  # steps that carry gain and have not been told
@@ -111,7 +115,7 @@ class Selection:
         self.restarts = np.zeros((len(bases), rows), dtype=np.int64)
         self._weights = self.blocks[0].player.weights
         self._all = np.arange(rows)
-        self._nobody_else = np.zeros(rows, dtype=np.intp)
+        self._zeros = np.zeros(rows, dtype=np.intp)
         self._round: Round | None = None
         if meta is not None:
             self.low, high = problem.range
@@ -122,7 +126,7 @@ class Selection:
 
     # --- what the world sees ---
 
-    def ask(self, observation: Observation, ticket: Ticket | None = None) -> tuple[Array, Ticket]:
+    def ask(self, observation: Observation = NOTHING, ticket: Ticket | None = None) -> tuple[Array, Ticket]:
         """Actions for the next play of every row. With a ticket, the episode that it began goes on."""
         if ticket is not None:
             return self._act(ticket, observation)
@@ -134,7 +138,7 @@ class Selection:
         policies = [part.block.player.next_policy(step, part.learners, self.rng) for part in turn.parts]
         if step == 0:
             self._note_plays(turn)
-        ticket = Ticket(turn, step, policies, observation, [], self._nobody_else)
+        ticket = Ticket(turn, step, policies, observation, [], self._zeros)
         return self._act(ticket, observation)
 
     def tell(self, ticket: Ticket, reward: Array, experience: Rows | None = None) -> None:
@@ -158,38 +162,41 @@ class Selection:
         chosen: Array
         probability: Array | None
         if self.meta is None:
-            chosen, probability = self._nobody_else, None
+            chosen, probability = self._zeros, None
         else:
             chosen, probability = self.meta.choose(self.state, self.active, self.rng)
-        self.rounds_of.reshape(-1)[chosen * self.rows + self._all] += 1
+        at = chosen * self.rows + self._all
+        self.rounds_of.reshape(-1)[at] += 1
+        lives = self.restarts.take(at) if self.options.restart else self._zeros
         unpaid = sum(weight > 0 for weight in self._weights)
         gain = np.zeros(self.rows)
-        return Round(chosen, probability, self._parts(chosen), self._nobody_else, gain, unpaid=unpaid)
+        return Round(chosen, probability, at, lives, self._parts(chosen, at), self._zeros, gain, unpaid=unpaid)
 
-    def _parts(self, chosen: Array) -> list[Part]:
+    def _parts(self, chosen: Array, at: Array) -> list[Part]:
         if self._everyone_plays:
             return self._everyone()
         if len(self.blocks) == 1:
-            learners = self._slot.take(chosen) * self.rows + self._all if len(self.bases) > 1 else self._all
-            return [self._part(self.blocks[0], self._all, learners, whole=True)]
+            return [self._part(self.blocks[0], self._all, at, at, whole=True)]
         parts = []
         block_of = self._block_of.take(chosen)
         for number, block in enumerate(self.blocks):
             rows = np.flatnonzero(block_of == number)
             if len(rows):
-                parts.append(self._part(block, rows, self._slot.take(chosen.take(rows)) * self.rows + rows))
+                learners = self._slot.take(chosen.take(rows)) * self.rows + rows
+                parts.append(self._part(block, rows, learners, at.take(rows)))
         return parts
 
-    def _part(self, block: Block, rows: Array, learners: Array, whole: bool = False) -> Part:
-        births = block.births.take(learners) if self.options.restart else None
-        return Part(block, rows, learners, births, whole)
+    def _part(self, block: Block, rows: Array, learners: Array, at: Array, whole: bool = False) -> Part:
+        lives = self.restarts.take(at) if self.options.restart else None
+        return Part(block, rows, learners, at, lives, whole)
 
     def _everyone(self) -> list[Part]:
         """Every learner of every block: in importance-weighted rounds all propose, in shared ones all learn."""
         parts = []
         for block in self.blocks:
             learners = np.arange(len(block.members) * self.rows)
-            parts.append(self._part(block, learners % self.rows, learners, whole=len(block.members) == 1))
+            at = np.repeat(block.members * self.rows, self.rows) + learners % self.rows
+            parts.append(self._part(block, learners % self.rows, learners, at, whole=len(block.members) == 1))
         return parts
 
     @property
@@ -202,7 +209,8 @@ class Selection:
             return
         turn.plays = np.empty(self.rows, dtype=np.int64)
         for part in turn.parts:
-            turn.plays[part.rows] = part.block.player.plays.take(part.learners)
+            played = turn.at.take(part.rows) == part.at
+            turn.plays[part.rows[played]] = part.block.player.plays.take(part.learners[played])
 
     def _act(self, ticket: Ticket, observation: Observation) -> tuple[Array, Ticket]:
         ticket.decisions = []
@@ -220,13 +228,8 @@ class Selection:
             return first
         actions = np.empty((self.rows, *first.shape[1:]), dtype=first.dtype)
         for part, decision in zip(parts, ticket.decisions, strict=True):
-            proposed = action_of(decision)
-            if not self._everyone_plays:
-                actions[part.rows] = proposed
-                continue
-            base = part.block.members[part.learners // self.rows]
-            played = base == ticket.chosen.take(part.rows)
-            actions[part.rows[played]] = proposed[played]
+            played = ticket.round.at.take(part.rows) == part.at
+            actions[part.rows[played]] = action_of(decision)[played]
         return actions
 
     def _checked(self, ticket: Ticket, reward: Array) -> Array:
@@ -250,14 +253,13 @@ class Selection:
             seen = experience if part.whole else experience.take(part.rows)
             paid = reward if part.whole else reward.take(part.rows)
             if feedback == "importance-weighted":
-                chosen, probability = ticket.chosen.take(part.rows), ticket.probability
-                assert probability is not None
-                played = part.block.members[part.learners // self.rows] == chosen
-                paid = np.where(played, paid / probability.take(part.rows), 0.0)
+                assert ticket.probability is not None
+                played = ticket.round.at.take(part.rows) == part.at
+                paid = np.where(played, paid / ticket.probability.take(part.rows), 0.0)
             learned = Feedback(observation=seen, decision=decision, reward=paid)
             learners = part.learners
-            if part.births is not None:
-                same = part.births == part.block.births.take(learners)
+            if part.lives is not None:
+                same = part.lives == self.restarts.take(part.at)
                 if not same.all():  # restarted since it was asked: the answer belongs to a learner that is gone
                     kept = np.flatnonzero(same)
                     learners, learned = learners[kept], learned.take(kept)
@@ -280,6 +282,12 @@ class Selection:
     def _judge_step(self, turn: Round, step: int, reward: Array) -> None:
         assert self.meta is not None
         scaled = (reward - self.low) / self.span
+        turn.told += 1
+        if self.options.base_test:
+            same = turn.lives == self.restarts.take(turn.at)
+            self._excess.reshape(-1)[turn.at[same]] += scaled[same] if step else -scaled[same]
+            if turn.told == len(self._weights):
+                self._test(turn, same)
         weight = self._weights[step]
         if weight:
             low, high = self.meta.clip
@@ -287,11 +295,6 @@ class Selection:
             turn.unpaid -= 1
             if turn.unpaid == 0:
                 self._update(turn)
-        if self.options.base_test:
-            self._excess[turn.chosen, self._all] += scaled if step else -scaled
-        turn.told += 1
-        if self.options.base_test and turn.told == len(self._weights):
-            self._test(turn)
 
     def _update(self, turn: Round) -> None:
         assert self.meta is not None
@@ -307,14 +310,13 @@ class Selection:
         if self.options.restart and verdict.restart is not None:
             self._restart(verdict.restart & self.active)
 
-    def _test(self, turn: Round) -> None:
+    def _test(self, turn: Round, same: Array) -> None:
         """Drop a base once sum (r2 - r1) > U_j(n) + 2 sqrt(2 n v ln(4TM/delta)), n its plays since it (re)started."""
-        excess = self._excess[turn.chosen, self._all]
         limit = self._bounds(turn.chosen, turn.plays) + self._width * np.sqrt(turn.plays)
-        broken = excess > limit
+        broken = same & (self._excess.take(turn.at) > limit)
         if broken.any():
             drop = np.zeros_like(self.active)
-            drop[turn.chosen[broken], self._all[broken]] = True
+            drop.reshape(-1)[turn.at[broken]] = True
             self._drop(drop)
 
     def _drop(self, drop: Array) -> None:
@@ -330,10 +332,9 @@ class Selection:
             learners = np.flatnonzero(restart[block.members])
             if len(learners):
                 block.player.restart(learners, self.rng)
-                block.births[learners] += 1
 
     def _block(self, members: Array, shown: dict[str, Array]) -> Block:
         bases = [self.bases[member] for member in members]
         given = given_rows(bases, shown, self.rows)
         player = self.options.played(bases[0]).start(given, self.rng)
-        return Block(members, player, np.zeros(len(given), dtype=np.int64))
+        return Block(members, player)
