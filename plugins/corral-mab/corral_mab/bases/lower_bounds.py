@@ -110,9 +110,8 @@ class UnknownRateBase(Base):
     def init(self, given: Any, rng: Generator) -> SwitchState:
         chance = self.horizon ** (np.asarray(given.exponent, dtype=np.float64) - 1)
         switch = self.c2 * self.horizon ** (self.x - self.y + 1 + (self.y - self.x) / 4)
-        return SwitchState(
-            np.zeros(len(given)), chance, np.where(given.reveals & given.revealing_world, switch, np.inf)
-        )
+        reveals = given.reveals & given.revealing_world
+        return SwitchState(np.zeros(len(given)), chance, np.where(reveals, switch, np.inf))
 
     def policy(self, state: SwitchState, rows: Array) -> Policy:
         switched = state.played.take(rows) + 1 > state.switch.take(rows)

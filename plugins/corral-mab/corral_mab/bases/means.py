@@ -15,25 +15,25 @@ class Pick(Rows):
 
 
 class Means(Rows):
-    """Pulls and mean reward of every arm: (rows, arms)."""
+    """Pulls, summed and mean reward of every arm: (rows, arms)."""
 
     pulls: Array
+    total: Array
     mean: Array
 
     @classmethod
     def fresh(cls, rows: int, arms: int) -> Means:
         """No arm pulled; the mean of an arm not pulled is infinite, so that each is tried once."""
-        return cls(np.zeros((rows, arms)), np.full((rows, arms), np.inf))
+        return cls(np.zeros((rows, arms)), np.zeros((rows, arms)), np.full((rows, arms), np.inf))
 
 
 def observe(state: Means, rows: Array, feedback: Feedback) -> tuple[Array, Array, Array]:
     """Count the reward in place; returns where each pulled arm lies in the flat arrays, its pulls and its mean."""
     at = rows * state.pulls.shape[1] + feedback.action
-    pulls, mean = state.pulls.reshape(-1), state.mean.reshape(-1)
-    n = pulls.take(at)
-    before = np.where(n == 0, 0.0, mean.take(at))
-    n += 1
-    after = before + (feedback.reward - before) / n
-    pulls[at] = n
-    mean[at] = after
-    return at, n, after
+    n = state.pulls.take(at) + 1
+    total = state.total.take(at) + feedback.reward
+    mean = total / n
+    state.pulls.reshape(-1)[at] = n
+    state.total.reshape(-1)[at] = total
+    state.mean.reshape(-1)[at] = mean
+    return at, n, mean
