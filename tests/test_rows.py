@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corral_core.errors import CorralError
+from corral_core.rows import Array, Log, Rows, object_array
+
+
+class Inner(Rows):
+    weight: Array
+
+
+class State(Rows):
+    pulls: Array
+    inner: Inner
+    note: Array | None = None
+
+
+class Play(Rows):
+    arm: Array
+    score: Array
+
+
+def state(rows: int) -> State:
+    return State(np.arange(rows * 2.0).reshape(rows, 2), Inner(np.arange(rows)))
+
+
+def test_take_copies() -> None:
+    whole = state(4)
+    some = whole.take(np.array([3, 1]))
+    assert some.pulls.tolist() == [[6, 7], [2, 3]]
+    assert some.inner.weight.tolist() == [3, 1]
+    some.pulls[:] = -1
+    assert whole.pulls.min() == 0
+
+
+def test_put_overwrites_only_its_rows() -> None:
+    whole, before = state(5), state(5)
+    whole.put(np.array([1, 4]), state(2))
+    assert whole.pulls[[1, 4]].tolist() == [[0, 1], [2, 3]]
+    assert whole.inner.weight[[1, 4]].tolist() == [0, 1]
+    rest = [0, 2, 3]
+    assert (whole.pulls[rest] == before.pulls[rest]).all()
+
+
+def test_concatenate_and_length() -> None:
+    joined = State.concatenate([state(2), state(3)])
+    assert len(joined) == 5
+    assert joined.inner.weight.tolist() == [0, 1, 0, 1, 2]
+    assert joined.nbytes == 5 * 2 * 8 + 5 * 8
+
+
+def test_arrays_and_back() -> None:
+    whole = state(3)
+    again = state(3).from_arrays({key: array.copy() for key, array in whole.to_arrays().items()})
+    assert (again.pulls == whole.pulls).all()
+    assert (again.inner.weight == whole.inner.weight).all()
+    assert again.note is None
+
+
+def test_objects_are_copied_when_detached_and_refuse_to_be_saved() -> None:
+    class Learner:
+        def __init__(self) -> None:
+            self.seen = [1]
+
+    class WithSnapshot(Learner):
+        def snapshot(self) -> str:
+            return "my own copy"
+
+    holder = Inner(object_array([Learner(), WithSnapshot()]))
+    detached = holder.detached()
+    holder.weight[0].seen.append(2)
+    assert detached.weight[0].seen == [1]
+    assert detached.weight[1] == "my own copy"
+    with pytest.raises(CorralError, match=r"Inner\.weight holds Python objects"):
+        holder.to_arrays()
+
+
+def random_log(seed: int, rows: int, rounds: int) -> tuple[Log, list[list[tuple[int, float]]]]:
+    """A log filled at random, beside plain lists of the same."""
+    rng = np.random.default_rng(seed)
+    log, lists = Log(rows), [[] for _ in range(rows)]
+    weight = rng.random(rows) ** 3
+    for _ in range(rounds):
+        chosen = np.flatnonzero(rng.random(rows) < weight)
+        play = Play(rng.integers(0, 100, len(chosen)), rng.random(len(chosen)))
+        log.append(chosen, play)
+        for row, arm, score in zip(chosen, play.arm, play.score, strict=True):
+            lists[row].append((int(arm), float(score)))
+    return log, lists
+
+
+def assert_log_is(log: Log, lists: list[list[tuple[int, float]]]) -> None:
+    assert log.length.tolist() == [len(entries) for entries in lists]
+    for row, entries in enumerate(lists):
+        found = log.get(np.full(len(entries), row), np.arange(len(entries)))
+        if entries:
+            assert list(zip(found.arm.tolist(), found.score.tolist(), strict=True)) == entries
+
+
+def test_log_against_lists() -> None:
+    assert_log_is(*random_log(seed=1, rows=7, rounds=900))
+
+
+def test_log_forgets_rows_and_goes_on() -> None:
+    log, lists = random_log(seed=2, rows=6, rounds=300)
+    log.forget(np.array([0, 3]))
+    lists[0], lists[3] = [], []
+    assert_log_is(log, lists)
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        rows = np.array([0, 3, 5])
+        play = Play(rng.integers(0, 100, 3), rng.random(3))
+        log.append(rows, play)
+        for row, arm, score in zip(rows, play.arm, play.score, strict=True):
+            lists[row].append((int(arm), float(score)))
+    assert_log_is(log, lists)
+
+
+def test_log_survives_arrays_and_back() -> None:
+    log, lists = random_log(seed=4, rows=5, rounds=200)
+    assert_log_is(log.from_arrays(log.to_arrays()), lists)
+
+
+def test_log_memory_follows_what_was_appended() -> None:
+    """One busy row among ten thousand: the arena holds its entries, not rows times entries."""
+    log, row = Log(10_000), np.array([17])
+    empty = log.nbytes
+    for number in range(5000):
+        log.append(row, Play(np.array([number]), np.array([0.5])))
+    entries = 5000 * 16
+    directory = 10_000 * 8 * 10  # a place a row for each of the pages of doubling size
+    assert log.nbytes - empty < 4 * entries + directory
+
+
+def test_log_append_is_amortised_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New pages are taken a logarithmic number of times, and the arena grows a logarithmic number of times."""
+    taken = []
+    original = Log._new_pages
+    monkeypatch.setattr(Log, "_new_pages", lambda self, rows: taken.append(len(rows)) or original(self, rows))
+    log, rows = Log(8), np.arange(8)
+    for _ in range(10_000):
+        log.append(rows, Play(rows, rows / 2))
+    assert len(taken) == 10  # 16 (2^10 - 1) >= 10,000
+
+
+def test_log_refuses_what_is_not_an_array() -> None:
+    with pytest.raises(TypeError, match=r"State\.inner is neither"):
+        Log(3).append(np.arange(3), state(3))
