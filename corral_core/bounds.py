@@ -34,9 +34,8 @@ class Bound:
     def __call__(self, plays: Any, mode: str = "literal") -> Array:
         """U at these numbers of plays; mode is `literal` or `shape`."""
         s = np.asarray(plays, dtype=np.float64)
-        if mode == "literal":
-            return np.asarray(self.literal(s), dtype=np.float64)
-        return np.asarray(sum(c * s**alpha for c, alpha in self.shape))
+        found = self.literal(s) if mode == "literal" else sum(c * s**alpha for c, alpha in self.shape)
+        return np.broadcast_to(np.asarray(found, dtype=np.float64), s.shape)  # a bound may be constant
 
     def scaled(self, factor: float) -> Bound:
         """This bound with regret measured in other units."""
@@ -132,7 +131,6 @@ def exp3p_guarantee(bases: int, rounds: int, rate: float, term: Term) -> float:
     return float(np.sqrt(bases * rounds) + exploring)
 
 
-def smoothing_needs(rounds: int, delta: float) -> Array:
-    """8 sqrt(t ln(t^2/delta)) for t = 1..rounds: what U(t) must exceed for smoothing to keep it (Proposition 4.3)."""
-    t = np.arange(1, rounds + 1, dtype=np.float64)
+def smoothing_needs(t: Array, delta: float) -> Array:
+    """8 sqrt(t ln(t^2/delta)): what U(t) must exceed for smoothing to keep it (Proposition 4.3)."""
     return np.asarray(8 * np.sqrt(t * np.log(t**2 / delta)))

@@ -139,6 +139,6 @@ def _conditions(
 
 
 def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
-    t = np.arange(1, told.horizon + 1, dtype=np.float64)
-    needed = smoothing_needs(told.horizon, told.delta)
+    t = np.unique(np.geomspace(1, told.horizon, 10_000).round())  # both sides are smooth in t
+    needed = smoothing_needs(t, told.delta)
     return all(bool((2 * bound(t) > needed).all()) for bound in bounds)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.bounds import corral_rate, target
+from corral_core.errors import CorralError
 from corral_core.metas.log_barrier import log_barrier_step
 from corral_core.metas.sampling import among, draw, rate_of
 from corral_core.protocols import Meta, MetaProblem, Verdict, parameter
@@ -49,7 +50,9 @@ class Corral(Meta):
     mixing: Literal["separate", "overwrite"] = parameter(
         "separate", help="keep p apart from the distribution sampled from, or overwrite it as the paper's box does"
     )
-    loss_factor: float = parameter(1.0, help="multiplies the loss; 2 is the paper's literal feedback")
+    loss_factor: float = parameter(
+        1.0, help="multiplies the loss; 2 is the paper's literal feedback", validator=attrs.validators.gt(0)
+    )
 
     def rate(self, problem: MetaProblem) -> float:
         """eta, as given or from the paper's table."""
@@ -61,6 +64,8 @@ class Corral(Meta):
         uniform = np.full(shape, 1 / problem.bases)
         gamma = rate_of(self.gamma, problem.horizon, "gamma")
         growth = rate_of(self.growth, problem.horizon, "growth")
+        if gamma is not None and gamma > 1:
+            raise CorralError(f"{self.name}: gamma is a share of all plays and must be at most 1, not {self.gamma}")
         return State(
             p=uniform,
             sampled=uniform.copy(),

@@ -44,12 +44,14 @@ def log_barrier_step(p: Array, eta: Array, chosen: Array, loss: Array, active: A
     if active is not None:
         w = np.where(active, w, 0.0)
         g[~active] = np.inf
-    v = lowest - np.minimum(loss, 0.0)
+    v = lowest - (1 + 1e-15) * np.minimum(loss, 0.0)  # the excess keeps v above the root where lowest is about loss
     if active is None and loss.min(initial=0.0) >= 0:
         # At lam = 0 only the chosen base differs from p: the first Newton step without evaluating the others.
         before, rate = p.take(at), eta.take(at)
         after = before / (1 + rate * loss * before)
-        curvature = np.einsum("mr,mr,mr->r", eta, p, p) + rate * (after - before) * (after + before)
+        curvature = np.einsum("mr,mr,mr->r", eta, p, p)
+        # Too large a curvature is a shorter step; too small a one, by rounding, would overshoot the root.
+        curvature += 1e-12 * curvature + rate * (after - before) * (after + before)
         v /= 1 + (before - after) / (v * curvature)
     q = _newton(w, eta, g, v)
     q /= np.add.reduce(q, axis=0)
@@ -58,10 +60,12 @@ def log_barrier_step(p: Array, eta: Array, chosen: Array, loss: Array, active: A
 
 def log_barrier_step_full(p: Array, eta: Array, loss: Array) -> Array:
     """The step for a full vector of losses, (bases, rows) like the rest."""
-    loss = loss - loss.min(axis=0)
-    g = 1 / (eta * p) + loss
-    v = g.min(axis=0)
-    g -= v
+    g = 1 / (eta * p)
+    lowest = np.expand_dims((g + loss).argmin(axis=0), 0)
+    least = np.take_along_axis(g, lowest, axis=0)
+    loss = loss - np.take_along_axis(loss, lowest, axis=0)
+    g = (g - least) + loss
+    v = least[0] - loss.min(axis=0)
     q = _newton(1 / eta, eta, g, v)
     q /= q.sum(axis=0)
     return q

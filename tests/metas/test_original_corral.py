@@ -1,0 +1,224 @@
+"""What bases learn, by the meta's feedback: importance-weighted, shared, and of boosted copies."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from corral_core.errors import CorralError
+from corral_core.metas.original_corral import OriginalCorral
+from corral_core.options import PRESETS, Options
+from corral_core.protocols import NOTHING, Base, Feedback, Meta, MetaProblem, Observation, Problem, Verdict, knob
+from corral_core.rows import Array, Rows
+from corral_core.selection import Selection
+
+PROBLEM = Problem(arms=10, noise=0.5, low=0.0, high=2.0, horizon=100, delta=0.01)
+LENGTH = 60
+
+
+class Memory(Rows):
+    arm: Array
+    count: Array
+    actions: Array  # (rows, LENGTH): what it learned, in order
+    rewards: Array
+
+
+class Arm(Rows):
+    arm: Array
+
+
+@attrs.frozen
+class Recorder(Base):
+    """Always plays its arm, and remembers all it is taught."""
+
+    name: ClassVar[str] = "recorder"
+    learns_from_others: ClassVar[bool] = True
+
+    arm: int = knob(0, help="the arm it plays")
+
+    def init(self, given: Any, rng: Generator) -> Memory:
+        rows = len(given)
+        empty = np.full((rows, LENGTH), np.nan)
+        return Memory(np.asarray(given.arm), np.zeros(rows, dtype=int), empty, empty.copy())
+
+    def policy(self, state: Memory, rows: Array) -> Arm:
+        return Arm(state.arm.take(rows))
+
+    def act(self, policy: Arm, observation: Observation, rng: Generator) -> Array:
+        return policy.arm
+
+    def learn(self, state: Memory, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        state.actions[rows, state.count[rows]] = feedback.action
+        state.rewards[rows, state.count[rows]] = feedback.reward
+        state.count[rows] += 1
+
+
+@attrs.frozen
+class Stranger(Recorder):
+    """No kin of the recorder: a block of its own."""
+
+    name: ClassVar[str] = "stranger"
+
+
+@attrs.frozen
+class Loner(Recorder):
+    name: ClassVar[str] = "loner"
+    learns_from_others: ClassVar[bool] = False
+
+
+BASES = [Recorder(arm=1), Stranger(arm=4), Recorder(arm=7)]
+
+
+def selection(meta: Meta, bases: list[Recorder] | None = None, rows: int = 3, **options: Any) -> Selection:
+    rng = np.random.default_rng(1)
+    judged = Options(**{"player": "plain", **options})
+    return Selection(bases or BASES, meta, PROBLEM, rows=rows, rounds=LENGTH, rng=rng, options=judged)
+
+
+def memories(chosen: Selection, copies: int = 1) -> list[Memory]:
+    """Of every base in order, a row a replicate (and copy)."""
+    found: list[Any] = [None] * len(chosen.bases)
+    for block in chosen.blocks:
+        for slot, member in enumerate(block.members):
+            size = chosen.rows * copies
+            found[member] = block.player.state.take(np.arange(slot * size, (slot + 1) * size))
+    return found
+
+
+# --- importance-weighted ---
+
+
+def test_every_base_learns_every_round() -> None:
+    """The base played learns reward/p for its own action, every other base 0 for its own."""
+    chosen = selection(OriginalCorral(eta=0.5))
+    luck, rows = np.random.default_rng(2), np.arange(3)
+    for number in range(LENGTH):
+        probability = chosen.probabilities.copy()
+        actions, ticket = chosen.ask(NOTHING)
+        assert actions.tolist() == [BASES[base].arm for base in ticket.chosen]
+        reward = luck.uniform(-1, 3, 3)
+        chosen.tell(ticket, reward)
+        for base, memory in enumerate(memories(chosen)):
+            assert memory.count.tolist() == [number + 1] * 3
+            assert memory.actions[:, number].tolist() == [BASES[base].arm] * 3
+            expected = np.where(ticket.chosen == base, reward / probability[ticket.chosen, rows], 0.0)
+            np.testing.assert_allclose(memory.rewards[:, number], expected, rtol=1e-14)
+    assert chosen.rounds_of.sum(axis=0).tolist() == [LENGTH] * 3
+    assert (chosen.rounds_of > 0).all()
+
+
+def test_late_answers_carry_the_probability_of_when_they_were_asked() -> None:
+    chosen = selection(OriginalCorral(eta=0.5), rows=1)
+    tickets = [chosen.ask(NOTHING)[1] for _ in range(4)]
+    for ticket in reversed(tickets):
+        chosen.tell(ticket, np.array([1.2]))
+    for base, memory in enumerate(memories(chosen)):
+        expected = [1.2 * 3 if ticket.chosen[0] == base else 0.0 for ticket in reversed(tickets)]
+        np.testing.assert_allclose(memory.rewards[0, :4], expected, rtol=1e-14)
+
+
+def test_bases_are_played_plainly_whatever_the_preset() -> None:
+    rng = np.random.default_rng(1)
+    made = Selection(BASES, OriginalCorral(), PROBLEM, rows=1, rounds=9, rng=rng, options=PRESETS["paper"])
+    assert made.options.player == "plain"
+
+
+def test_episodes_are_refused() -> None:
+    episodes = attrs.evolve(PROBLEM, episodic=True)
+    with pytest.raises(CorralError, match="original-corral needs importance-weighted rewards"):
+        Selection(BASES, OriginalCorral(), episodes, rows=1, rounds=9, rng=np.random.default_rng(1))
+
+
+# --- shared, boosted ---
+
+
+@attrs.define(eq=False)
+class Turns:
+    bases: int
+    rows: int
+    gains: list[Array]
+    turn: int = 0
+
+
+@attrs.frozen
+class InTurn(Meta):
+    """Plays its bases in turn, each row one further than the last, and writes down what they gained."""
+
+    name: ClassVar[str] = "in-turn"
+    horizon: ClassVar[bool] = False
+
+    def init(self, rows: int, problem: MetaProblem) -> Turns:
+        return Turns(problem.bases, rows, [])
+
+    def choose(self, state: Turns, active: Array, rng: Generator) -> tuple[Array, Array | None]:
+        state.turn += 1
+        return (state.turn + np.arange(state.rows)) % state.bases, None
+
+    def update(self, state: Turns, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
+        state.gains.append(gain.copy())
+        return None
+
+    def probabilities(self, state: Turns) -> Array:
+        return np.full((state.bases, state.rows), 1 / state.bases)
+
+
+@attrs.frozen
+class Sharing(InTurn):
+    name: ClassVar[str] = "sharing"
+    player: ClassVar[str] = "plain"
+    feedback: ClassVar[str] = "shared"
+
+
+@attrs.frozen
+class Boosting(InTurn):
+    name: ClassVar[str] = "boosting"
+    player: ClassVar[str] = "boosted"
+
+
+def test_shared_plays_are_learned_by_all() -> None:
+    chosen, luck = selection(Sharing()), np.random.default_rng(3)
+    for number in range(12):
+        actions, ticket = chosen.ask(NOTHING)
+        assert actions.tolist() == [BASES[(number + 1 + row) % 3].arm for row in range(3)]
+        reward = luck.random(3)
+        chosen.tell(ticket, reward)
+        for memory in memories(chosen):
+            assert memory.count.tolist() == [number + 1] * 3
+            assert memory.actions[:, number].tolist() == actions.tolist()
+            assert memory.rewards[:, number].tolist() == reward.tolist()
+        np.testing.assert_allclose(chosen.state.gains[-1], reward / 2)
+
+
+def test_a_base_that_cannot_learn_from_others_is_refused() -> None:
+    with pytest.raises(CorralError, match="sharing shares every play; loner cannot learn from actions of others"):
+        selection(Sharing(), [Recorder(arm=1), Loner(arm=2)])
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_boosted_bases_play_once_a_copy_and_gain_the_mean(copies: int) -> None:
+    """Rewards in [-1, 3] for a range of [0, 2]: each is scaled and cut to [0, 1] before the mean is taken."""
+    rows, rounds = 3, 6
+    chosen, luck = selection(Boosting(), copies=copies), np.random.default_rng(4)
+    assert chosen.options.player == "boosted"
+    learned: list[list[list[float]]] = [[[] for _ in range(rows * copies)] for _ in BASES]
+    for number in range(rounds):
+        total = np.zeros(rows)
+        for copy in range(copies):
+            actions, ticket = chosen.ask(NOTHING)
+            assert ticket.chosen.tolist() == [(number + 1 + row) % 3 for row in range(rows)]
+            assert actions.tolist() == [BASES[base].arm for base in ticket.chosen]
+            reward = luck.uniform(-1, 3, rows)
+            chosen.tell(ticket, reward)
+            total += np.clip(reward / 2, 0, 1)
+            for row, base in enumerate(ticket.chosen):
+                learned[base][row * copies + copy].append(reward[row])
+        assert len(chosen.state.gains) == number + 1
+        np.testing.assert_allclose(chosen.state.gains[-1], total / copies, rtol=1e-14)
+    for base, memory in enumerate(memories(chosen, copies)):
+        for learner, rewards in enumerate(learned[base]):
+            assert memory.count[learner] == len(rewards) == rounds // 3
+            assert memory.rewards[learner, : len(rewards)].tolist() == rewards
