@@ -110,7 +110,7 @@ NOTHING = Observation()
 
 
 class Trajectory(Rows):
-    """What an episode leaves to learn from: (rows, stages) each."""
+    """What an episode leaves to learn from: (rows, steps) each, as many steps as the longest row took."""
 
     state: Array
     action: Array

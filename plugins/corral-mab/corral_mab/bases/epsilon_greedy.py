@@ -27,6 +27,9 @@ from corral_core.rows import Array, Rows
 from corral_mab.bases.means import Means, observe
 
 
+LEAST = 1e-30  # no rate rounds to zero in single precision
+
+
 class State(Rows):
     means: Means
     greedy: Array  # the arm of largest mean
@@ -60,7 +63,7 @@ class EpsilonGreedy(Base):
         return State(means, np.zeros(rows, dtype=np.int16), np.zeros(rows), np.asarray(given.c, dtype=np.float64))
 
     def policy(self, state: State, rows: Array) -> Policy:
-        rate = state.c.take(rows) / (state.played.take(rows) + 1)
+        rate = np.maximum(state.c.take(rows) / (state.played.take(rows) + 1), LEAST)
         return Policy(greedy=state.greedy.take(rows), rate=rate.astype(np.float32))
 
     def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
