@@ -119,8 +119,9 @@ def exp3p_rate(bases: int, rounds: int, aim: Target) -> float:
 
 def corral_guarantee(bases: int, rounds: int, eta: float, term: Term) -> float:
     """sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha); constants and logarithms are left out."""
-    c, alpha = term
-    learning = bases / eta + rounds * eta + rounds * c ** (1 / alpha) * eta ** ((1 - alpha) / alpha)
+    c, alpha = np.float64(term.c), term.alpha
+    with np.errstate(over="ignore"):
+        learning = bases / eta + rounds * eta + rounds * c ** (1 / alpha) * eta ** ((1 - alpha) / alpha)
     return float(np.sqrt(bases * rounds) + learning)
 
 

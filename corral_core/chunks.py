@@ -63,3 +63,8 @@ def run_chunk(experiment: Experiment, curve: str, chunk: int, progress: Callable
         )
     except CorralError as refused:
         raise CorralError(f"experiment {experiment.name}, curve {curve}: {refused}") from None
+    except MemoryError:
+        raise CorralError(
+            f"experiment {experiment.name}, curve {curve}: a chunk of {experiment.rows(chunk)} replicates does not fit "
+            f"in memory; set chunk to less in the experiment file"
+        ) from None

@@ -36,6 +36,8 @@ Wherever a number may stand, "horizon" or "2 * horizon" follows the horizon.
 from __future__ import annotations
 
 import copy
+import math
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,7 +49,7 @@ from corral_core.errors import CorralError
 from corral_core.fitting import check_fit, meta_problem
 from corral_core.grids import expand, follow_horizon, product
 from corral_core.options import PRESETS, Options, options_for
-from corral_core.parsing import build, check_keys, convert
+from corral_core.parsing import build, check_keys, convert, shown
 from corral_core.plugins import Kind
 from corral_core.protocols import Base, Environment, Problem
 from corral_core.registry import get_registry
@@ -72,6 +74,8 @@ KEYS = [
     "at",
 ]
 ALONE = ("plain", "smooth", "both", "none")
+MOST_PLAYS = 2**31 - 1  # the curves count them in 32 bits
+MOST_REPLICATES = 1_000_000
 CHUNK = 512
 CHUNK_BYTES = 400_000_000
 
@@ -107,21 +111,25 @@ class Experiment:
         return next(curve for curve in self.curves if curve.name == name)
 
 
+def is_file(name: str) -> bool:
+    """Whether this names a file, rather than an experiment that a plugin registers."""
+    return name.endswith(".toml") or os.path.isfile(name)
+
+
 def read(name: str) -> dict[str, Any]:
     """The source of an experiment: a TOML file, or a name that a plugin registers."""
-    path = Path(name)
-    if path.suffix == ".toml" or path.is_file():
+    if is_file(name):
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as problem:
+            text = Path(name).read_text(encoding="utf-8")
+        except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
             raise CorralError(f"the experiment file {name} cannot be read: {reason}") from None
-        default = path.stem
+        default = Path(name).stem
     else:
         text, default = get_registry().load("experiment", name), name
     try:
         source = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except (ValueError, RecursionError) as problem:  # also numbers of thousands of digits, and tables without end
         raise CorralError(f"the experiment {name} is not valid TOML: {problem}") from None
     return {"name": default, **source}
 
@@ -129,8 +137,14 @@ def read(name: str) -> dict[str, Any]:
 def load(name: str, **overrides: Any) -> list[Experiment]:
     """The points of an experiment, with some keys (horizon, replicates, seed) set otherwise."""
     source = read(name)
-    source.update({key: value for key, value in overrides.items() if value is not None})
-    return [parse(point) for point in sweep(source)]
+    wanted = {key: value for key, value in overrides.items() if value is not None}
+    points = sweep({**source, **wanted})
+    swept = points[0].get("at", "").partition(" ")[0]
+    if swept in wanted:
+        raise CorralError(
+            f"experiment {source['name']} sweeps {swept}, so --{swept} would change nothing; leave it out"
+        )
+    return [parse(point) for point in points]
 
 
 def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -145,7 +159,7 @@ def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
     path = convert(axis.get("parameter"), str, f"{where}.parameter")
     points = []
     for value in expand(axis.get("values"), f"{where}.values"):
-        if path in ("horizon", "bases") and isinstance(value, float):
+        if path in ("horizon", "bases") and isinstance(value, float) and math.isfinite(value):
             value = round(value)
         point = copy.deepcopy(plain)
         _set(point, path, value, where)
@@ -177,14 +191,16 @@ def parse(source: Mapping[str, Any]) -> Experiment:
     for key in ("horizon", "environment", "bases"):
         if key not in source:
             raise CorralError(f"{where} needs {key}")
-    horizon = _whole(source["horizon"], f"{where}: horizon")
+    horizon = _whole(source["horizon"], f"{where}: horizon", most=MOST_PLAYS)
     read = follow_horizon({key: value for key, value in source.items() if key != "horizon"}, horizon)
     environment = _made("environment", read["environment"], where)
-    replicates = _whole(read.get("replicates", 32), f"{where}: replicates")
+    replicates = _whole(read.get("replicates", 32), f"{where}: replicates", most=MOST_REPLICATES)
     delta = convert(read.get("delta", 1 / max(horizon, 2)), float, f"{where}: delta")
     if not 0 < delta < 1:
         raise CorralError(f"{where}: delta must lie between 0 and 1, not {delta}")
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=delta)
+    if problem.low is not None and problem.high is not None and not math.isfinite(problem.high - problem.low):
+        raise CorralError(f"{where}: the mean rewards of {environment.name} span more than a number can hold")
     bases = _bases(read["bases"], problem, f"{where}: bases")
     first = _whole(read.get("first_bases", len(bases)), f"{where}: first_bases")
     if first > len(bases):
@@ -192,9 +208,9 @@ def parse(source: Mapping[str, Any]) -> Experiment:
     bases = bases[:first]
     curves = _curves(read, bases, problem, where)
     _check(curves, environment, problem, horizon, where)
-    chunk = read.get("chunk")
-    if chunk is None:
-        chunk = max(1, min(CHUNK, replicates, CHUNK_BYTES // bytes_per_row(environment, curves, horizon)))
+    chunk = _whole(read.get("chunk", CHUNK), f"{where}: chunk")
+    if "chunk" not in read:
+        chunk = max(1, min(CHUNK, replicates, CHUNK_BYTES // _bytes_per_row(environment, curves, horizon, where)))
     return Experiment(
         name=convert(source.get("name", "experiment"), str, f"{where}: name"),
         question=convert(source.get("question", ""), str, f"{where}: question"),
@@ -202,7 +218,7 @@ def parse(source: Mapping[str, Any]) -> Experiment:
         replicates=replicates,
         seed=_whole(read.get("seed", 1), f"{where}: seed", least=0),
         delta=delta,
-        chunk=_whole(chunk, f"{where}: chunk"),
+        chunk=chunk,
         at=convert(source.get("at", ""), str, f"{where}: at"),
         environment=environment,
         problem=problem,
@@ -211,10 +227,12 @@ def parse(source: Mapping[str, Any]) -> Experiment:
     )
 
 
-def _whole(value: Any, where: str, least: int = 1) -> int:
+def _whole(value: Any, where: str, least: int = 1, most: float = math.inf) -> int:
     number: int = convert(value, int, where)
     if number < least:
-        raise CorralError(f"{where} must be a whole number of at least {least}, not {number}")
+        raise CorralError(f"{where} must be a whole number of at least {least}, not {shown(number)}")
+    if number > most:
+        raise CorralError(f"{where} must be at most {most:,}, not {shown(number)}")
     return number
 
 
@@ -295,16 +313,19 @@ def _curves(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: P
             _, judged = _options({"preset": other}, f"{where}: compare.presets")
             curves.append(Curve(f"{meta.name} ({other})", made, labels, meta, judged))
     for table in _tables(compare.get("metas", []), f"{where}: compare.metas"):
-        set_here = {"preset": table.pop("preset", preset), "options": table.pop("options", source.get("options", {}))}
-        own, judged = _options(set_here, f"{where}: compare.metas")
+        set_here: dict[str, Any] = {key: table.pop(key) for key in ("preset", "options") if key in table}
+        inherited = {} if "preset" in set_here else {"preset": preset, "options": source.get("options", {})}
+        own, judged = _options({**inherited, **set_here}, f"{where}: compare.metas")
         meta = _made("meta", table, where)
-        same = [curve.name for curve in curves].count(meta.name)
-        name = meta.name if own == preset and not same else f"{_label(meta.name, _without_name(table))}"
-        name = f"{name} ({own})" if own != preset else name
-        curves.append(Curve(name, made, labels, meta, judged))
+        suffix = f" ({own})" if own != preset else ""
+        table.pop("name")
+        # As short as tells it from the curves before it.
+        names = [_label(meta.name, said) + suffix for said in ({}, table, {**table, **set_here.get("options", {})})]
+        taken = [curve.name for curve in curves]
+        curves.append(Curve(next((each for each in names if each not in taken), names[-1]), made, labels, meta, judged))
     curves += _alone(compare.get("alone", "plain"), bases, f"{where}: compare.alone")
     others = compare.get("bases", [])
-    if others:
+    if others != []:
         extra = _bases(others, problem, f"{where}: compare.bases")
         curves += _alone("plain", extra, f"{where}: compare.bases")
     names = [curve.name for curve in curves]
@@ -316,14 +337,10 @@ def _curves(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: P
     return curves
 
 
-def _without_name(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if key != "name"}
-
-
 def _alone(how: Any, bases: list[tuple[str, Base]], where: str) -> list[Curve]:
     """Each base alone, played plainly or smoothed."""
     if how not in ALONE:
-        raise CorralError(f"{where} must be {' or '.join(ALONE)}, not {how!r}")
+        raise CorralError(f"{where} must be {' or '.join(ALONE)}, not {shown(how)}")
     curves = []
     for label, base in bases:
         if how in ("plain", "both"):
@@ -344,6 +361,13 @@ def _check(curves: list[Curve], environment: Environment, problem: Problem, hori
                 curve.meta.init(1, meta_problem(curve.bases, curve.meta, problem, options, rounds))
         except CorralError as refused:
             raise CorralError(f"{where}: {refused}") from None
+
+
+def _bytes_per_row(environment: Environment, curves: list[Curve], horizon: int, where: str) -> int:
+    try:
+        return bytes_per_row(environment, curves, horizon)
+    except (MemoryError, OverflowError, ValueError) as problem:  # numpy's words for arrays beyond all bounds
+        raise CorralError(f"{where}: one replicate cannot be set up: {problem}") from None
 
 
 def choices(experiment: Experiment) -> dict[str, list[str]]:

@@ -11,14 +11,16 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.parsing import check_keys
+from corral_core.parsing import check_keys, shown
 
+MOST = 10_000  # values of a grid
 FOLLOWS = re.compile(r"^\s*(?:(\d+(?:\.\d+)?)\s*\*\s*)?horizon\s*$")
 
 
@@ -40,13 +42,13 @@ def expand(grid: Any, where: str) -> list[Any]:
     if isinstance(grid, list):
         values = list(grid)
     elif not isinstance(grid, Mapping):
-        raise CorralError(f"{where} must be a list, geometric or powers-of-two, not {grid!r}")
+        raise CorralError(f"{where} must be a list, geometric or powers-of-two, not {shown(grid)}")
     elif "geometric" in grid:
         check_keys(grid, ["geometric", "count"], where)
         low, high = _ends(grid["geometric"], f"{where}.geometric")
         count = grid.get("count")
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise CorralError(f"{where}.count must be a whole number of at least 1, not {count!r}")
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
+            raise CorralError(f"{where}.count must be a whole number from 1 to {MOST:,}, not {shown(count)}")
         values = [float(value) for value in np.geomspace(low, high, count)]
     elif "powers-of-two" in grid:
         check_keys(grid, ["powers-of-two"], where)
@@ -54,7 +56,7 @@ def expand(grid: Any, where: str) -> list[Any]:
         exponents = range(math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9) + 1)
         values = [2**exponent if exponent >= 0 else 2.0**exponent for exponent in exponents]
     else:
-        raise CorralError(f"{where} must be a list, geometric or powers-of-two, not {dict(grid)!r}")
+        raise CorralError(f"{where} must be a list, geometric or powers-of-two, not {shown(dict(grid))}")
     if not values:
         raise CorralError(f"{where} is a grid of nothing; give it at least one value")
     return values
@@ -63,15 +65,17 @@ def expand(grid: Any, where: str) -> list[Any]:
 def product(grids: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     """Every combination of the values of several grids."""
     columns = [[(name, value) for value in expand(grid, f"{where}.{name}")] for name, grid in grids.items()]
+    if math.prod(map(len, columns)) > MOST:
+        raise CorralError(f"{where} has more than {MOST:,} combinations; take some values out")
     return [dict(combination) for combination in itertools.product(*columns)]
 
 
 def _ends(ends: Any, where: str) -> tuple[float, float]:
     numbers = isinstance(ends, list) and len(ends) == 2 and all(_positive(end) for end in ends)
     if not numbers or ends[0] > ends[1]:
-        raise CorralError(f"{where} must be two positive numbers, the smaller first, not {ends!r}")
+        raise CorralError(f"{where} must be two positive numbers, the smaller first, not {shown(ends)}")
     return float(ends[0]), float(ends[1])
 
 
 def _positive(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= sys.float_info.max

@@ -51,7 +51,7 @@ PRESETS = {
 
 
 def options_for(meta: Meta | None, options: Options) -> Options:
-    """A meta that can play its bases in one way alone has it."""
+    """A meta that can play its bases in one way alone has it, and the test of smoothed bases goes with smoothing."""
     if meta is None or meta.player in ("any", options.player):
         return options
-    return attrs.evolve(options, player=meta.player)
+    return attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")

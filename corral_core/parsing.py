@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
+import sys
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -61,17 +61,20 @@ def convert(value: Any, kind: Any, where: str) -> Any:
     if get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
-        raise CorralError(f"{where} must be {_choices(kind)}, not {_shown(value)}")
+        raise CorralError(f"{where} must be {_choices(kind)}, not {shown(value)}")
     if get_origin(kind) in (Union, types.UnionType):
+        choices = [choice for choice in get_args(kind) if choice is not type(None)]
+        if len(choices) == 1 and value is not None:
+            return convert(value, choices[0], where)
         for choice in get_args(kind):
             try:
                 return convert(value, choice, where)
             except CorralError:
                 continue
-        raise CorralError(f"{where} must be {_choices(kind)}, not {_shown(value)}")
+        raise CorralError(f"{where} must be {_choices(kind)}, not {shown(value)}")
     if get_origin(kind) is tuple:
         if not isinstance(value, (list, tuple)):
-            raise CorralError(f"{where} must be a list, not {_shown(value)}")
+            raise CorralError(f"{where} must be a list, not {shown(value)}")
         item = get_args(kind)[0]
         return tuple(convert(each, item, f"{where}[{index}]") for index, each in enumerate(value))
     return _convert_simple(value, kind, where)
@@ -79,16 +82,18 @@ def convert(value: Any, kind: Any, where: str) -> Any:
 
 def _convert_simple(value: Any, kind: Any, where: str) -> Any:
     if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        if not math.isfinite(value):
-            raise CorralError(f"{where} must be finite, not {value}")
+        if not abs(value) <= sys.float_info.max:
+            raise CorralError(f"{where} must be finite, not {shown(value)}")
         return float(value)
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
+        if not abs(value) < 2**63:
+            raise CorralError(f"{where} must be less than 2^63, not {shown(value)}")
         return value
     if kind in (str, bool, type(None)) and isinstance(value, kind):
         return value
     if isinstance(kind, type) and kind not in NAMES and isinstance(value, kind):
         return value
-    raise CorralError(f"{where} must be {NAMES.get(kind, str(kind))}, not {_shown(value)}")
+    raise CorralError(f"{where} must be {NAMES.get(kind, str(kind))}, not {shown(value)}")
 
 
 def _choices(kind: Any) -> str:
@@ -98,8 +103,12 @@ def _choices(kind: Any) -> str:
     return " or ".join(name for name in shown if name != "nothing")
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
+def shown(value: Any) -> str:
+    """What the user wrote, cut short where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print thousands of digits
+        return "so large a number"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

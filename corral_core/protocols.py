@@ -68,6 +68,9 @@ NEEDS = {
 }
 
 
+SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than there is, never more
+
+
 @attrs.frozen
 class Problem:
     """What an environment publishes; the experiment adds the horizon and delta."""
@@ -180,12 +183,20 @@ class Base(ABC):
     def resolve(self, problem: Problem) -> Self:
         """This base fitted to the problem, or one sentence why it cannot be."""
         refuse(self, problem)
-        fields = attrs.fields(type(self))
-        open_names = [f.name for f in fields if "fitted" in f.metadata and getattr(self, f.name) is None]
-        for name in open_names:
-            if getattr(problem, name) is None:
-                raise CorralError(f"{self.name} needs {NEEDS[name]}; {problem.environment} has none")
-        return attrs.evolve(self, **{name: getattr(problem, name) for name in open_names})
+        found = {}
+        for field in attrs.fields(type(self)):
+            if "fitted" not in field.metadata:
+                continue
+            set_here, there = getattr(self, field.name), getattr(problem, field.name)
+            if set_here is None:
+                if there is None:
+                    raise CorralError(f"{self.name} needs {NEEDS[field.name]}; {problem.environment} has none")
+                found[field.name] = there
+            elif field.name in SIZES and there is not None and set_here > there:
+                raise CorralError(
+                    f"{self.name} has {field.name} = {set_here}, but {problem.environment} has {field.name} = {there}"
+                )
+        return attrs.evolve(self, **found)
 
 
 def refuse(base: Base, problem: Problem) -> None:

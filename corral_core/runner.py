@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from corral_core.chunks import Task, tasks
@@ -27,12 +27,13 @@ def play(
     """Run what is not in the folder yet, and gather all of it."""
     points = list(points)
     everything = tasks(points)
+    chosen = _engine(engine, workers, len(everything))
     folder = Folder.open(out, points) if out is not None else None
     done = folder.finished(everything) if folder else []
-    missing = [task for task in everything if task not in {each.task for each in done}]
-    chosen = _engine(engine, workers, len(missing))
-    with _progress(missing, show) as report:
-        for each in chosen.run(points, missing, report) if missing else ():
+    there = {each.task for each in done}
+    missing = [task for task in everything if task not in there]
+    with _progress(missing, show) as report, closing(chosen.run(points, missing, report)) as running:
+        for each in running if missing else ():
             if folder:
                 folder.keep(each)
             done.append(each)

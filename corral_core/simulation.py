@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
+from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
 from corral_core.options import Options, options_for
 from corral_core.protocols import Base, Environment, Meta, Observation, Problem
@@ -71,6 +72,8 @@ class _Recorder:
 
     def keep(self, point: int, reward: Array, regret: Array | None, selection: Selection, ticket: Ticket) -> None:
         record = self.record
+        if regret is not None and not np.isfinite(regret).all():
+            raise CorralError("the environment gave a regret that is not a finite number")
         record.reward[:, point] = reward
         if regret is None or record.regret is None:
             record.regret = None

@@ -8,6 +8,7 @@ import platform
 import re
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -37,12 +38,12 @@ class Folder:
         experiment = {"points": [point.source for point in points]}
         meant = json.loads(json.dumps(experiment, default=str))
         described = path / "experiment.json"
-        with _readable(path):
+        with _readable(path, described):
             if described.exists():
                 if json.loads(described.read_text(encoding="utf-8")) != meant:
                     raise CorralError(f"{path} holds a run of another experiment; choose another folder for --out")
                 return cls(path)
-            if path.exists() and any(path.iterdir()):
+            if any(each.is_file() and each.name != "versions.json" for each in path.rglob("*")):
                 raise CorralError(f"{path} is not empty and holds no run; choose another folder for --out")
             (path / "chunks").mkdir(parents=True, exist_ok=True)
             _write(path / "versions.json", lambda file: file.write(json.dumps(_versions(), indent=2).encode()))
@@ -51,8 +52,8 @@ class Folder:
 
     def file(self, task: Task) -> Path:
         """Where a chunk lies."""
-        slug = re.sub(r"[^A-Za-z0-9.=-]+", "-", task.curve).strip("-")
-        return self.path / "chunks" / f"{task.point}-{slug}-{task.chunk}.npz"
+        slug = re.sub(r"[^A-Za-z0-9.=+-]+", "-", task.curve).strip("-")[:80]
+        return self.path / "chunks" / f"{task.point}-{slug}-{zlib.crc32(task.curve.encode()):08x}-{task.chunk}.npz"
 
     def keep(self, done: Done) -> None:
         """Write a chunk under another name first, so that it is there whole or not at all."""
@@ -65,7 +66,7 @@ class Folder:
         found = []
         for task in tasks:
             if self.file(task).exists():
-                with _readable(self.path), np.load(self.file(task), allow_pickle=False) as arrays:
+                with _readable(self.file(task)), self.file(task).open("rb") as file, np.load(file) as arrays:
                     fields: dict[str, Any] = {name: arrays.get(name) for name in Record.names}
                     found.append(Done(task, Record(**fields), float(arrays["seconds"])))
         return found
@@ -88,13 +89,13 @@ def _flush(file: IO[bytes]) -> None:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: Path, inside: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise CorralError(f"the folder {path} cannot be used: {problem.strerror or problem}") from None
-    except (ValueError, KeyError, zipfile.BadZipFile):
-        raise CorralError(f"a file in {path} is damaged; delete it and run again") from None
+        raise CorralError(f"{path} cannot be used: {problem.strerror or problem}") from None
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise CorralError(f"{inside or path} is damaged; delete it and run again") from None
 
 
 def _versions() -> dict[str, str]:

@@ -134,3 +134,15 @@ def test_episodes_refuse_importance_weighted_feedback() -> None:
     curve = Curve("original", (Walker(), Walker(0.1)), ("a", "b"), OriginalCorral(eta=0.1), PRESETS["practice"])
     with pytest.raises(CorralError, match="which episodes do not have"):
         run(curve, rows=2, episodes=4)
+
+
+def test_a_regret_that_is_no_number_is_named() -> None:
+    class Broken(Walk):
+        def step(self, instance, stage, state, action, rng):
+            following, reward, ends, gap = super().step(instance, stage, state, action, rng)
+            return following, reward, ends, gap * np.nan
+
+    alone = Curve("walker", (Walker(),), ("walker",), None, PRESETS["practice"])
+    streams = {name: np.random.default_rng(1) for name in ("instances", "plays", "choices")}
+    with pytest.raises(CorralError, match="a regret that is not a finite number"):
+        simulate(Broken(), Walk().problem, alone, rows=2, horizon=3, **streams)

@@ -30,6 +30,7 @@ def bench(
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
+    from corral_core.engines.processes import ending, submit
     from corral_core.errors import CorralError
     from corral_core.parsing import suggestion
 
@@ -39,8 +40,9 @@ def bench(
     for name in workload or HORIZONS:
         plays = horizon or HORIZONS[name]
         # A process of its own, so that the peak is the workload's.
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            measured = pool.submit(measure, name, replicates, plays).result()
+        pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        with ending(pool):
+            measured = submit(pool, measure, [(name, replicates, plays)]).pop().result()
         if as_json:
             print(json.dumps(measured), flush=True)
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,9 +21,10 @@ def describe(
     name: Annotated[str, typer.Argument(help="A base, meta, environment or experiment, or a TOML file.")],
 ) -> None:
     """Parameters, bound and source of anything Corral knows; for an experiment, the guarantee that holds for it."""
+    from corral_core.experiment import is_file
     from corral_core.registry import get_registry
 
-    if Path(name).suffix == ".toml":
+    if is_file(name):
         _describe_experiment(name)
         return
     found = [entry for entry in get_registry().find(name) if entry.kind != "engine"]
@@ -49,22 +49,25 @@ def _refuse(name: str) -> None:
     for kind in KINDS:
         if missing := registry.missing(kind, name):
             raise CorralError(missing)
-    names = sorted({entry.name for kind in KINDS for entry in registry.entries(kind)})
+    names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in registry.entries(kind)})
     raise CorralError(f"there is nothing called {name}{suggestion(name, names)}")
 
 
 def _describe_class(entry: Registered) -> None:
+    from corral_core.cli.text import say, say_paragraphs
     from corral_core.registry import get_registry
 
     cls: Any = get_registry().load(entry.kind, entry.name)
     print(f"{entry.name}: a{'n' if entry.kind[0] in 'aeiou' else ''} {entry.kind} of {entry.plugin}")
-    print(f"  {entry.summary}")
+    say(entry.summary, "  ")
     _print_parameters(cls)
     if entry.kind == "base":
-        print(f"\nBound U(s, delta): {cls.formula}")
+        print()
+        say(f"Bound U(s, delta): {cls.formula}", following="  ")
     text = inspect.getdoc(inspect.getmodule(cls))
     if text:
-        print(f"\n{text}")
+        print()
+        say_paragraphs(text)
 
 
 def _print_parameters(cls: Any) -> None:
@@ -90,7 +93,7 @@ def _print_parameters(cls: Any) -> None:
 
 
 def _describe_experiment(name: str, plugin: str | None = None) -> None:
-    from corral_core.cli.text import plays
+    from corral_core.cli.text import plays, say
     from corral_core.experiment import load
     from corral_core.guarantee import guarantees
 
@@ -98,12 +101,12 @@ def _describe_experiment(name: str, plugin: str | None = None) -> None:
     first = points[0]
     print(f"{first.name}: an experiment" + (f" of {plugin}" if plugin else ""))
     if first.question:
-        print(f"  {first.question}")
+        say(first.question, "  ")
     environment = first.environment.name
     print(f"\n{plays(first.horizon)} in {environment}, {first.replicates} replicates, seed {first.seed}")
     if len(points) > 1:
-        print(f"swept: {'; '.join(point.at for point in points)}")
-    print(f"curves: {', '.join(_grouped([curve.name for curve in first.curves]))}")
+        say(f"swept: {'; '.join(point.at for point in points)}", following="  ")
+    say(f"curves: {', '.join(_grouped([curve.name for curve in first.curves]))}", following="  ")
     for point in points:
         for guarantee in guarantees(point):
             _print_guarantee(point, guarantee)
@@ -121,25 +124,28 @@ def _grouped(names: list[str]) -> list[str]:
 
 
 def _print_guarantee(point: Experiment, guarantee: Guarantee) -> None:
-    from corral_core.cli.text import number
+    from corral_core.cli.text import number, say
 
     print(f"\nThe paper's theorem for {guarantee.curve}{' at ' + point.at if point.at else ''}")
-    print(f"  regret of order {guarantee.formula}")
-    print(f"  row of the table: {guarantee.row}; constants and logarithms are left out")
+    say(f"regret of order {guarantee.formula}", "  ", "    ")
+    say(f"row of the table: {guarantee.row}; constants and logarithms are left out", "  ", "    ")
     for promise in guarantee.promises:
         who = "any base" if len(guarantee.promises) == 1 else " or ".join(_grouped(list(promise.bases)))
-        print(
-            f"  if {who} is the best adapted one: {number(promise.shape)} from its shape (alpha = "
-            f"{promise.exponent:.3g}), {number(promise.literal)} from its literal bound"
+        say(
+            f"if {who} is the best adapted one: {number(promise.shape)} from its shape (alpha = "
+            f"{promise.exponent:.3g}), {number(promise.literal)} from its literal bound",
+            "  ",
+            "    ",
         )
     print("  preconditions:")
     marks = {True: "holds   ", False: "FAILS   ", None: "assumed "}
     for condition in guarantee.conditions:
-        print(f"    {marks[condition.holds]} {condition.text}")
+        say(f"{marks[condition.holds]} {condition.text}", "    ", " " * 13)
     if not guarantee.holds:
-        print("  So the theorem does not apply as the experiment stands; preset theory switches on what it can.")
+        say("So the theorem does not apply as the experiment stands; preset theory switches on what it can.", "  ")
     if guarantee.vacuous:
-        print(
-            f"  Vacuous at this horizon: with literal bounds it allows more than {number(guarantee.most)}, the regret "
-            "of losing everything at every play."
+        say(
+            f"Vacuous at this horizon: with literal bounds it allows more than {number(guarantee.most)}, the regret "
+            "of losing everything at every play.",
+            "  ",
         )

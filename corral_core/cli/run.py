@@ -29,10 +29,12 @@ def run(
     """Play an experiment: progress while it runs, a table of regret at the end."""
     from corral_core.errors import CorralError
     from corral_core.experiment import load
+    from corral_core.registry import get_registry
     from corral_core.runner import play
 
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
+    get_registry().get("engine", engine)
     points = load(experiment, replicates=replicates, horizon=horizon, seed=seed)
     if not as_json:
         _announce(points)
@@ -42,25 +44,28 @@ def run(
     else:
         _print_tables(points, results)
         if out is not None:
-            print(f"The curves of every replicate are in {out}")
+            print(f"\nThe curves of every replicate are in {out}")
 
 
 def _announce(points: list[Experiment]) -> None:
-    from corral_core.cli.text import plays
+    from corral_core.cli.text import plays, say
     from corral_core.experiment import choices
 
     first = points[0]
     if first.question:
-        print(first.question)
+        say(first.question)
     over = f" at {len(points)} points" if len(points) > 1 else ""
-    print(
-        f"{first.name}: {plays(first.horizon)}, {first.replicates} replicates, {len(first.curves)} curves{over}, "
+    longest = max(point.horizon for point in points)
+    upto = "" if all(point.horizon == longest for point in points) else "up to "
+    say(
+        f"{first.name}: {upto}{plays(longest)}, {first.replicates} replicates, {len(first.curves)} curves{over}, "
         f"seed {first.seed}"
     )
     for point in points:
         for curve, chosen in choices(point).items():
             for sentence in chosen:
-                print(f"  {curve}{', ' + point.at if point.at else ''}: {sentence}")
+                say(f"{curve}{', ' + point.at if point.at else ''}: {sentence}", "  ", "    ")
+    print()
 
 
 def _print_json(points: list[Experiment], results: list[Result]) -> None:
@@ -75,25 +80,31 @@ def _print_json(points: list[Experiment], results: list[Result]) -> None:
 
 
 def _print_tables(points: list[Experiment], results: list[Result]) -> None:
+    for index, point in enumerate(points):
+        if index:
+            print()
+        if point.at:
+            print(point.at)
+        mine = [result for result in results if result.experiment is point]
+        _print_regret(mine)
+        _print_plays(mine)
+
+
+def _print_regret(results: list[Result]) -> None:
     from corral_core.cli.text import number
 
     summaries = [result.summary() for result in results]
     known = all(summary["mean_regret"] is not None for summary in summaries)
-    swept = any(summary["at"] for summary in summaries)
     rows = []
     for summary in summaries:
         value = summary["mean_regret"] if known else summary["mean_reward"]
         error = "" if summary["standard_error"] is None else number(summary["standard_error"])
-        row = [summary["name"], number(value), error, f"{summary['seconds']:.1f} s"]
-        rows.append([summary["at"], *row] if swept else row)
-    header = ["curve", "mean regret" if known else "mean reward", "std. error", "time"]
-    _table(["at", *header] if swept else header, rows)
-    if not swept:
-        _print_plays(results)
+        rows.append([summary["name"], number(value), error, f"{summary['seconds']:.1f} s"])
+    _table(["curve", "mean regret" if known else "mean reward", "std. error", "time"], rows)
 
 
 def _print_plays(results: list[Result]) -> None:
-    """How often each meta played each base, and with which probability it ended."""
+    """How often each meta played each base."""
     from corral_core.cli.text import number
 
     chosen = [result for result in results if result.curve.meta is not None and len(result.curve.bases) > 1]
@@ -106,8 +117,7 @@ def _print_plays(results: list[Result]) -> None:
         for result in chosen:
             share = result.record.plays[:, -1, index].mean()
             dropped = result.record.dropped[:, -1, index].mean()
-            gone = f", dropped in {dropped:.0%}" if dropped else ""
-            cells.append(f"{number(share)} (p={result.record.probabilities[:, -1, index].mean():.2f}{gone})")
+            cells.append(number(share) + (f" (dropped in {dropped:.0%})" if dropped else ""))
         rows.append([label, *cells])
     print()
     _table(header, rows)
@@ -118,12 +128,13 @@ def _table(header: list[str], rows: list[list[Any]]) -> None:
     from rich.table import Table
 
     console = Console(markup=False, emoji=False, highlight=False)
-    if not console.is_terminal:
+    if console.is_terminal:
+        header = [title.replace(" (", "\n(") for title in header]  # leaves room for the names of bases
+    else:
         console.width = 10_000
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for number, title in enumerate(header):
-        left = number == 0 or title == "curve"
-        table.add_column(title, justify="left" if left else "right", overflow="fold")
+        table.add_column(title, justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -1,6 +1,11 @@
-"""How numbers are written for people."""
+"""How numbers and sentences are written for people."""
 
 from __future__ import annotations
+
+import re
+import shutil
+import sys
+import textwrap
 
 
 def number(value: float) -> str:
@@ -12,3 +17,23 @@ def number(value: float) -> str:
 
 def plays(count: int) -> str:
     return f"{count:,} plays"
+
+
+def say(sentence: str, indent: str = "", following: str | None = None) -> None:
+    """Print a sentence, broken between words where the terminal ends; in a pipe it stays on one line."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    later = indent if following is None else following
+    wrapper = textwrap.TextWrapper(width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False)
+    print(wrapper.fill(sentence))
+
+
+def say_paragraphs(text: str) -> None:
+    """Print a docstring: paragraphs flow, indented lines (formulas) stay as they are, examples are left out."""
+    shown = [part for part in re.split(r"\n\s*\n", text) if not part.startswith(">>>")]
+    for number, part in enumerate(shown):
+        if number:
+            print()
+        if "\n " in part or part.startswith(" "):
+            print(part)
+        else:
+            say(" ".join(part.split()))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from time import perf_counter
 from typing import NamedTuple
 
-from corral_core.chunks import Task
+from corral_core.chunks import Task, run_chunk
 from corral_core.experiment import Experiment
 from corral_core.simulation import Record
 
@@ -22,6 +23,19 @@ class Done(NamedTuple):
     seconds: float
 
 
+def run_task(experiment: Experiment, task: Task, report: Report) -> Done:
+    """One task, here and now."""
+    begun, heard = perf_counter(), 0
+
+    def progress(plays: int) -> None:
+        nonlocal heard
+        report((plays - heard) * task.rows)
+        heard = plays
+
+    record = run_chunk(experiment, task.curve, task.chunk, progress)
+    return Done(task, record, perf_counter() - begun)
+
+
 class Engine(ABC):
     """Runs tasks with some number of workers."""
 
@@ -29,5 +43,5 @@ class Engine(ABC):
         self.workers = workers
 
     @abstractmethod
-    def run(self, points: Sequence[Experiment], tasks: Sequence[Task], report: Report) -> Iterator[Done]:
-        """Every task once."""
+    def run(self, points: Sequence[Experiment], tasks: Sequence[Task], report: Report) -> Generator[Done, None, None]:
+        """Every task once. Closing the generator stops the workers."""

@@ -5,64 +5,105 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import cache
-from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
-from corral_core.chunks import Task, run_chunk
-from corral_core.engines import Done, Engine, Report
+from corral_core.chunks import Task
+from corral_core.engines import Done, Engine, Report, run_task
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment, parse
 
+T = TypeVar("T")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-_sources: list[dict[str, Any]] = []
+_shared: dict[str, Any] = {}
 
 
-def _start(sources: list[dict[str, Any]]) -> None:
-    """In a worker: an interrupt is the parent's to handle."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _sources[:] = sources
+def _start(sources: list[dict[str, Any]], played: Any) -> None:
+    """In a worker: what it shares with the parent."""
+    _shared.update(sources=sources, played=played)
 
 
 @cache
 def _point(number: int) -> Experiment:
-    return parse(_sources[number])
+    return parse(_shared["sources"][number])
+
+
+def _report(work: int) -> None:
+    with _shared["played"].get_lock():
+        _shared["played"].value += work
 
 
 def _work(task: Task) -> Done:
-    begun = perf_counter()
-    record = run_chunk(_point(task.point), task.curve, task.chunk)
-    return Done(task, record, perf_counter() - begun)
+    return run_task(_point(task.point), task, _report)
 
 
 class Processes(Engine):
     """In worker processes, each with one thread."""
 
-    def run(self, points: Sequence[Experiment], tasks: Sequence[Task], report: Report) -> Iterator[Done]:
-        before = {name: os.environ.get(name) for name in THREADS}
-        os.environ.update(dict.fromkeys(THREADS, "1"))  # workers read it when they import numpy
+    def run(self, points: Sequence[Experiment], tasks: Sequence[Task], report: Report) -> Generator[Done, None, None]:
+        context = multiprocessing.get_context("spawn")
+        played, heard = context.Value("q", 0), 0
         pool = ProcessPoolExecutor(
             max_workers=max(1, min(self.workers, len(tasks))),
-            mp_context=multiprocessing.get_context("spawn"),
+            mp_context=context,
             initializer=_start,
-            initargs=([point.source for point in points],),
+            initargs=([point.source for point in points], played),
         )
-        try:
+        with ending(pool):
             # The longest first, so that no worker idles at the end.
-            futures = [pool.submit(_work, task) for task in sorted(tasks, key=lambda task: -task.work)]
-            for future in as_completed(futures):
-                done = future.result()
-                report(done.task.work)
-                yield done
-        except BrokenProcessPool:
-            raise CorralError("a worker process died; run again, or with --workers 1 to see why") from None
-        finally:
-            for process in list((pool._processes or {}).values()):
-                process.terminate()
-            pool.shutdown(wait=True, cancel_futures=True)
-            for name, value in before.items():
-                os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+            running = submit(pool, _work, [(task,) for task in sorted(tasks, key=lambda task: -task.work)])
+            while running:
+                finished, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+                so_far = played.get_obj().value  # without the lock, which a worker that died may hold
+                report(so_far - heard)
+                heard = so_far
+                for future in finished:
+                    yield future.result()
+
+
+def submit(pool: ProcessPoolExecutor, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]) -> set[Future[T]]:
+    """Hand calls to workers with one thread each, that leave interrupts to us."""
+    with _one_thread(), _undisturbed():
+        return {pool.submit(function, *arguments) for arguments in calls}
+
+
+@contextmanager
+def ending(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """End the workers with the block, whatever they are at."""
+    try:
+        yield
+    except BrokenProcessPool:
+        raise CorralError(
+            "a worker process died, perhaps for want of memory; run again with fewer replicates at a time"
+        ) from None
+    finally:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Workers read these when they import numpy."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Workers started here never hear an interrupt, from their first instant on: it is the parent's to handle."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

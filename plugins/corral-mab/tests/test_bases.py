@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from corral_mab.bases.epsilon_greedy import EpsilonGreedy
 from corral_mab.bases.exp3 import Exp3, Exp3Ix
+from corral_mab.bases.rate import Rate
 from corral_mab.bases.ucb import Ucb
 from corral_mab.bases.ucb1 import Ucb1
 from corral_mab.environments.arms import BernoulliArms, GaussianArms
@@ -187,3 +188,16 @@ def test_bases_say_what_they_miss() -> None:
         Ucb().resolve(attrs.evolve(PROBLEM, arms=None, environment="a ball"))
     with pytest.raises(CorralError, match="ucb needs every arm at every play; the shop masks some"):
         Ucb().resolve(attrs.evolve(PROBLEM, masked=True, environment="the shop"))
+
+
+@pytest.mark.parametrize(
+    ("base", "sentence"),
+    [
+        (Ucb(arms=9), r"ucb has arms = 9, but this environment has arms = 4"),
+        (Rate(good=7), r"good and bad must be arms 0 to 3, not 7 and 1"),
+    ],
+    ids=["ucb", "rate"],
+)
+def test_bases_name_no_arm_that_is_not_there(base, sentence: str) -> None:
+    with pytest.raises(CorralError, match=sentence):
+        base.resolve(PROBLEM)

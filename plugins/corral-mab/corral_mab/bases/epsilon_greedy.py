@@ -24,8 +24,7 @@ from numpy.random import Generator
 from corral_core.bounds import Bound, Term
 from corral_core.protocols import Base, Feedback, Observation, fitted, knob
 from corral_core.rows import Array, Rows
-from corral_mab.bases.means import Means, observe
-
+from corral_mab.bases.means import Means, arm_type, observe
 
 LEAST = 1e-30  # no rate rounds to zero in single precision
 
@@ -60,7 +59,9 @@ class EpsilonGreedy(Base):
     def init(self, given: Any, rng: Generator) -> State:
         rows = len(given)
         means = Means.fresh(rows, self.arms)
-        return State(means, np.zeros(rows, dtype=np.int16), np.zeros(rows), np.asarray(given.c, dtype=np.float64))
+        return State(
+            means, np.zeros(rows, dtype=arm_type(self.arms)), np.zeros(rows), np.asarray(given.c, dtype=np.float64)
+        )
 
     def policy(self, state: State, rows: Array) -> Policy:
         rate = np.maximum(state.c.take(rows) / (state.played.take(rows) + 1), LEAST)

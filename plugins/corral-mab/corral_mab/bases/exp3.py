@@ -74,7 +74,7 @@ class Exp3(Base):
         return Decision(action, policy.probability[np.arange(len(action)), action] / sums[:, -1])
 
     def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
-        loss = (self.high - feedback.reward) / (self.high - self.low)
+        loss = (self.high - feedback.reward) / ((self.high - self.low) or 1.0)
         explored = self.implicit * self.rate(state.played.take(rows))
         state.loss[rows, feedback.action] += loss / (feedback.decision.probability + explored)
         state.played[rows] += 1

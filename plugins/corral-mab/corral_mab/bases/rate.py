@@ -8,7 +8,7 @@ It learns nothing. The gap must be that of the environment's two arms.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -16,7 +16,8 @@ from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
-from corral_core.protocols import Base, Feedback, Observation, fitted, knob, parameter
+from corral_core.errors import CorralError
+from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter
 from corral_core.rows import Array, Rows
 
 
@@ -43,6 +44,14 @@ class Rate(Base):
     bad: int = parameter(1, help="the arm it plays by mistake", validator=ge(0))
     gap: float = parameter(1.0, help="difference between the means of the two", validator=gt(0))
     arms: int = fitted(help="number of arms", validator=ge(2))
+
+    def resolve(self, problem: Problem) -> Self:
+        fitted_to = super().resolve(problem)
+        if max(self.good, self.bad) >= fitted_to.arms:
+            raise CorralError(
+                f"rate: good and bad must be arms 0 to {fitted_to.arms - 1}, not {self.good} and {self.bad}"
+            )
+        return fitted_to
 
     def init(self, given: Any, rng: Generator) -> State:
         c, alpha = (np.asarray(value, dtype=np.float64) for value in (given.c, given.alpha))

@@ -26,7 +26,7 @@ from numpy.random import Generator
 from corral_core.bounds import Bound, Term
 from corral_core.protocols import Base, Feedback, Observation, fitted, knob
 from corral_core.rows import Array, Rows
-from corral_mab.bases.means import Means, Pick, observe
+from corral_mab.bases.means import Means, Pick, arm_type, observe
 
 
 class State(Rows):
@@ -54,7 +54,7 @@ class Ucb(Base):
         return State(means, means.mean.copy(), np.asarray(given.scale, dtype=np.float64))
 
     def policy(self, state: State, rows: Array) -> Pick:
-        return Pick(state.index.take(rows, axis=0).argmax(axis=1).astype(np.int16))
+        return Pick(state.index.take(rows, axis=0).argmax(axis=1).astype(arm_type(self.arms)))
 
     def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
         return policy.arm.astype(np.intp)

@@ -20,7 +20,7 @@ from numpy.random import Generator
 from corral_core.bounds import Bound
 from corral_core.protocols import Base, Feedback, Observation, fitted, knob
 from corral_core.rows import Array, Rows
-from corral_mab.bases.means import Means, Pick, observe
+from corral_mab.bases.means import Means, Pick, arm_type, observe
 from corral_mab.bases.ucb import ucb_bound
 
 
@@ -52,7 +52,7 @@ class Ucb1(Base):
         log = np.log(np.maximum(state.played.take(rows), 1.0))
         width = state.scale.take(rows) * self.noise * np.sqrt(2 * log)
         index = state.means.mean.take(rows, axis=0) + width[:, None] / np.sqrt(np.maximum(pulls, 1.0))
-        return Pick(index.argmax(axis=1).astype(np.int16))
+        return Pick(index.argmax(axis=1).astype(arm_type(self.arms)))
 
     def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
         return policy.arm.astype(np.intp)
