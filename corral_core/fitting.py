@@ -18,8 +18,10 @@ def given_rows(bases: Sequence[Base], shown: dict[str, Array], rows: int) -> Any
     """What kin bases are told before the first play, a row a learner: knobs, and what the environment shows."""
     values: dict[str, Array] = {"row": np.tile(np.arange(rows), len(bases))}
     for name in knobs(bases[0]):
-        values[name] = np.repeat(np.asarray([knobs(base)[name] for base in bases]), rows)
+        values[name] = np.repeat(np.asarray([knobs(base)[name] for base in bases]), rows, axis=0)
     for name, array in shown.items():
+        if name in values:
+            raise CorralError(f"{bases[0].name} has a knob called {name}, and so has what the environment shows")
         values[name] = array.take(values["row"], axis=0)
     made: Any = type("Given", (Rows,), {"__annotations__": dict.fromkeys(values, Array)})
     return made(**values)
@@ -60,8 +62,6 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
             raise CorralError("several bases need a meta-algorithm to choose among them")
         return
     problem.range  # noqa: B018 - raises where it is unknown
-    if meta.player == "boosted" and options.copies < 1:
-        raise CorralError(f"{meta.name} needs at least one copy of every base")
     if meta.feedback != "raw" and options.player != "plain":
         raise CorralError(f"{meta.name} teaches every base at every play, so its bases cannot be {options.player}")
     if meta.feedback == "importance-weighted" and problem.episodic:

@@ -25,7 +25,7 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.protocols import Base, Feedback, Observation, Problem, refuse
+from corral_core.protocols import Base, Feedback, Observation, Problem, Trajectory, knobs, refuse
 from corral_core.rows import Array, Rows, object_array
 
 
@@ -55,7 +55,12 @@ class Lifted(Base):
     def init(self, given: Any, rng: Generator) -> Learners:
         if self.problem is None:
             raise TypeError(f"{self.name} was not resolved: call resolve(problem) first")
-        return Learners(object_array([self.make(self.problem) for _ in range(len(given))]))
+        values = {name: getattr(given, name).tolist() for name in knobs(self)}
+        learners = []
+        for row in range(len(given)):
+            kin = attrs.evolve(self, **{name: value[row] for name, value in values.items()}) if values else self
+            learners.append(kin.make(self.problem))
+        return Learners(object_array(learners))
 
     def policy(self, state: Learners, rows: Array) -> Learners:
         return state.take(rows)
@@ -89,9 +94,12 @@ def lift(make: Callable[[Problem], Any], name: str | None = None) -> LiftedFrom:
     return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")))
 
 
-def _contexts(observation: Observation, rows: int) -> list[Any]:
-    """What each learner sees: the features of its row; with a mask, or in an episode, its row of the observation."""
-    if observation.mask is None and observation.state is None:
+def _contexts(observation: Observation | Trajectory, rows: int) -> list[Any]:
+    """What each learner sees: the features of its row; with a mask, or in an episode, its row of the observation.
+
+    What it learns from after an episode is its row of the `Trajectory`, with the actions of all steps and the return.
+    """
+    if isinstance(observation, Observation) and observation.mask is None and observation.state is None:
         features = observation.features
         return [None] * rows if features is None else list(features)
     return [observation.take(np.asarray([row])) for row in range(rows)]

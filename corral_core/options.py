@@ -51,7 +51,11 @@ PRESETS = {
 
 
 def options_for(meta: Meta | None, options: Options) -> Options:
-    """A meta that can play its bases in one way alone has it, and the test of smoothed bases goes with smoothing."""
-    if meta is None or meta.player in ("any", options.player):
+    """What a meta can have of these options: its own way of playing, and what judges the played base only if it is."""
+    if meta is None:
         return options
-    return attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
+    if meta.player not in ("any", options.player):
+        options = attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
+    if meta.feedback != "raw":
+        options = attrs.evolve(options, bias=0.0, base_test=False, restart=False)
+    return options

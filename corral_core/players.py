@@ -7,7 +7,9 @@ q uniform on 1..s, on a fresh observation, and learns nothing.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import attrs
 import numpy as np
@@ -15,20 +17,20 @@ from numpy.random import Generator
 
 from corral_core.protocols import Base, Feedback, Observation
 from corral_core.replay import Replay
-from corral_core.rows import Array, Rows
+from corral_core.rows import Array, Log, Rows
 
 
 class Player:
     """One play a round: act with the current policy and learn."""
 
-    kind: ClassVar[str] = "plain"
     weights: tuple[float, ...] = (1.0,)
 
     def __init__(self, base: Base, given: Any, rng: Generator) -> None:
         self.base = base
         self.given = given
-        self.plays = np.zeros(len(given), dtype=np.int64)  # s: how often each learner has been played and taught
-        self.state = self._fresh(given, rng)
+        self.plays = np.zeros(len(given), dtype=np.int64)  # s: how many rounds each learner has been asked to play
+        self.state = self._fresh(given.take(np.arange(len(given))), rng)  # a copy: restarts need the original
+        self._latest = Log(len(given))
 
     @property
     def steps(self) -> int:
@@ -39,8 +41,21 @@ class Player:
 
     def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
         """What these learners act with in this step of the round."""
+        if self.base.rarely_changes:
+            changed, policy = self._changed(learners)
+            if policy is not None:
+                self._latest.forget(learners[changed])
+                self._latest.append(learners[changed], policy)
+            policy = self._latest.get(learners, np.zeros(len(learners), dtype=np.int64))
+        else:
+            policy = self.base.policy(self.state, learners)
         self.plays[learners] += 1
-        return self.base.policy(self.state, learners)
+        return policy
+
+    def _changed(self, learners: Array) -> tuple[Array, Any]:
+        """Which learners have a policy other than their last, and those policies (None where all have theirs)."""
+        changed = self.base.changed(self.state, learners) | (self.plays.take(learners) == 0)
+        return changed, self.base.policy(self.state, learners[changed]) if changed.any() else None
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Any:
         return self.base.act(policy, observation, rng)
@@ -57,7 +72,6 @@ class Player:
 class Smooth(Player):
     """The paper's smoothing: play and learn, then replay a policy drawn uniformly from the past."""
 
-    kind = "smooth"
     weights = (0.0, 1.0)
 
     def __init__(self, base: Base, given: Any, rng: Generator) -> None:
@@ -75,15 +89,10 @@ class Smooth(Player):
 
     def _record(self, learners: Array) -> Any:
         if self.base.rarely_changes:
-            return self._record_changes(learners)
+            return self.replay.record_changed(learners, *self._changed(learners))
         policy: Rows = self.base.policy(self.state, learners)
         self.replay.record(learners, policy)
         return policy
-
-    def _record_changes(self, learners: Array) -> Any:
-        changed = self.base.changed(self.state, learners) | (self.plays[learners] == 0)
-        policy = self.base.policy(self.state, learners[changed]) if changed.any() else None
-        return self.replay.record_changed(learners, changed, policy)
 
     def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
         if step == 0:
@@ -96,8 +105,6 @@ class Smooth(Player):
 
 class Boosted(Player):
     """Independent copies of every learner, each of which plays and learns once a round; the gain is their mean."""
-
-    kind = "boosted"
 
     def __init__(self, base: Base, given: Any, rng: Generator, copies: int) -> None:
         self.copies = copies
@@ -125,19 +132,16 @@ class Played:
     """A base and how it is to be played."""
 
     base: Base
-    kind: type[Player] = Player
-    copies: int | None = None
+    player: Callable[[Base, Any, Generator], Player]
 
     def start(self, given: Any, rng: Generator) -> Player:
         """A player whose learners are the rows of `given`."""
-        if self.copies is not None:
-            return Boosted(self.base, given, rng, self.copies)
-        return self.kind(self.base, given, rng)
+        return self.player(self.base, given, rng)
 
 
 def plain(base: Base) -> Played:
     """One step a round."""
-    return Played(base)
+    return Played(base, Player)
 
 
 def smooth(base: Base) -> Played:
@@ -147,4 +151,4 @@ def smooth(base: Base) -> Played:
 
 def boosted(base: Base, copies: int) -> Played:
     """That many copies, a step each."""
-    return Played(base, Boosted, copies)
+    return Played(base, partial(Boosted, copies=copies))

@@ -50,7 +50,13 @@ def kin(one: Base, other: Base) -> bool:
     if type(one) is not type(other):
         return False
     fixed = [field.name for field in attrs.fields(type(one)) if "knob" not in field.metadata]
-    return all(getattr(one, name) == getattr(other, name) for name in fixed)
+    return all(_same(getattr(one, name), getattr(other, name)) for name in fixed)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other)
 
 
 # --- What an environment is, as far as a base may know ----------------------------------------------------------------

@@ -68,8 +68,8 @@ class Replay:
         high = self._since.length.take(learners)
         while (high - low > 1).any():
             middle = (low + high) // 2
-            before = self._since.column("since", learners, np.minimum(middle, high - 1)) <= play
-            low = np.where(before, np.minimum(middle, high - 1), low)
+            before = self._since.column("since", learners, middle) <= play
+            low = np.where(before, middle, low)
             high = np.where(before, high, middle)
         return low
 

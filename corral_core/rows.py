@@ -7,6 +7,7 @@ one base. `Rows` is the container; `Log` is an append-only store in which every 
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
 
@@ -88,14 +89,14 @@ class Rows:
         for name, value in self._values():
             if isinstance(value, Rows):
                 changed[name] = value.detached()
-            elif isinstance(value, np.ndarray) and value.dtype == object:
+            elif _holds_objects(value):
                 changed[name] = object_array([snapshot(item) for item in value])
         return self.replace(**changed) if changed else self
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays of all rows."""
-        return sum(int(value.nbytes) for _, value in self._values())
+        """Bytes held by all rows; of Python objects, as many as they would pickle to."""
+        return sum(_object_bytes(value) if _holds_objects(value) else int(value.nbytes) for _, value in self._values())
 
     def to_arrays(self) -> dict[str, Array]:
         """Plain arrays by dotted name, fit for `np.savez`."""
@@ -130,6 +131,25 @@ def object_array(items: Sequence[object]) -> Array:
     return array
 
 
+def stack(parts: Sequence[Any]) -> Any:
+    """Arrays or records of the same rows, one beside the other along a second axis."""
+    first = parts[0]
+    if isinstance(first, np.ndarray):
+        return np.stack(parts, axis=1)
+    return first.replace(**{name: stack([getattr(part, name) for part in parts]) for name, _ in first._values()})
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == object
+
+
+def _object_bytes(array: Array) -> int:
+    try:
+        return array.nbytes + sum(len(pickle.dumps(item)) for item in array)
+    except Exception:  # whatever an object may do when asked to be pickled: it is an estimate
+        return array.nbytes + 1000 * len(array)
+
+
 def snapshot(item: Any) -> Any:
     """A copy that later learning cannot change."""
     return item.snapshot() if hasattr(item, "snapshot") else copy.deepcopy(item)
@@ -145,13 +165,15 @@ class Log:
 
     FIRST = 16
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, entry: type[Rows] | None = None) -> None:
+        """`entry` is the class of what will be appended; only a log that is loaded before it is used must be told."""
         self.rows = rows
+        self._entry = entry
         self.length = np.zeros(rows, dtype=np.int64)
         self._next = np.zeros(rows, dtype=np.int64)  # address of the next entry
         self._end = np.zeros(rows, dtype=np.int64)  # end of the page it falls in
-        self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k less the number of its first entry
-        self._page_of = np.zeros(0, dtype=np.int64)  # the page of an entry, times rows
+        self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k less its first entry's number; -1: none
+        self._page_of = np.zeros(0, dtype=np.int8)  # the page of an entry
         self._used = 0
         self._columns: dict[str, Array] = {}
         self._like = Rows()
@@ -167,18 +189,17 @@ class Log:
     def append(self, rows: Array, entries: Rows) -> None:
         """Add one entry to each of these (distinct) rows."""
         if not self._columns:
-            self._like = entries.replace()
-            for name, value in entries._values():
-                if isinstance(value, np.ndarray):
-                    self._columns[name] = np.empty((0, *value.shape[1:]), dtype=value.dtype)
-                elif not isinstance(value, Log):
-                    raise TypeError(f"an entry holds arrays and logs; {type(entries).__name__}.{name} is neither")
+            self._prepare(entries)
         address = self._next.take(rows)
         full = address == self._end.take(rows)
         if full.any():
             address[full] = self._new_pages(rows[full])
         for name, column in self._columns.items():
-            column[address] = getattr(entries, name)
+            value = getattr(entries, name)
+            if value.dtype != column.dtype:
+                what = f"{type(entries).__name__}.{name}"
+                raise TypeError(f"{what} was {column.dtype} and is {value.dtype} now; entries keep their type")
+            column[address] = value
         address += 1
         self._next[rows] = address
         self.length[rows] += 1
@@ -194,13 +215,9 @@ class Log:
         return self._columns[name].take(self._address(rows, index), axis=0)
 
     def forget(self, rows: Array) -> None:
-        """These rows start again with nothing; their first pages are used again."""
-        self.length[rows] = 0
-        if len(self._base):
-            begun = self._end.take(rows) > 0
-            first = self._base[0].take(rows)
-            self._next[rows] = np.where(begun, first, 0)
-            self._end[rows] = np.where(begun, first + self.FIRST, 0)
+        """These rows start again with nothing, in the pages they have."""
+        for array in (self.length, self._next, self._end):
+            array[rows] = 0
 
     def take(self, rows: Array, axis: int = 0) -> Log:
         """The log itself: it is shared by whoever refers to it, and rows keep their numbers in it."""
@@ -218,32 +235,53 @@ class Log:
         return {"length": self.length, **arrays}
 
     def from_arrays(self, arrays: Mapping[str, Array]) -> Log:
-        log = Log(self.rows)
         length = np.asarray(arrays["length"])
+        log, longest = Log(len(length), self._entry), int(length.max(initial=0))
+        if self._entry is None and longest:
+            raise CorralError("a log that was never appended to must know its entries to be loaded: Log(rows, Entry)")
         first = np.cumsum(length) - length
-        for index in range(int(length.max(initial=0))):
+        for index in range(longest):
             rows = np.flatnonzero(length > index)
-            entries = {name: np.asarray(arrays[name])[first[rows] + index] for name in self._columns}
-            log.append(rows, self._like.replace(**entries))
+            columns = {name: np.asarray(arrays[name])[first[rows] + index] for name in arrays if name != "length"}
+            log.append(rows, self._like.replace(**columns) if self._columns else self._entry(**columns))  # type: ignore[misc]
         return log
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Log]) -> Log:
+        """One log with the rows of all parts, in order."""
+        told = next((part for part in parts if part._columns), parts[0])
+        arrays = [part.to_arrays() for part in parts]
+        joined = {name: np.concatenate([each[name] for each in arrays if name in each]) for name in told.to_arrays()}
+        return told.from_arrays(joined)
+
+    def _prepare(self, entries: Rows) -> None:
+        """Columns like those of the first entries."""
+        self._entry, self._like = type(entries), entries.replace()
+        for name, value in entries._values():
+            if isinstance(value, np.ndarray):
+                self._columns[name] = np.empty((0, *value.shape[1:]), dtype=value.dtype)
+            elif not isinstance(value, Log):
+                raise TypeError(f"an entry holds arrays and logs; {type(entries).__name__}.{name} is neither")
+
     def _address(self, rows: Array, index: Array) -> Array:
-        address: Array = self._base.take(self._page_of.take(index) + rows) + index
+        page = self._page_of.take(index).astype(np.int64)
+        address: Array = self._base.take(page * self.rows + rows) + index
         return address
 
     def _new_pages(self, rows: Array) -> Array:
         """Give each row its next page and return where the pages begin."""
         index = self.length.take(rows)
         page = np.frexp((index + self.FIRST).astype(np.float64))[1] - self.FIRST.bit_length()
-        size = np.left_shift(np.int64(self.FIRST), page.astype(np.int64))
-        begin = self._used + np.cumsum(size) - size
-        self._used += int(size.sum())
         pages = int(page.max()) + 1
         if pages > len(self._base):
-            missing = np.zeros((pages - len(self._base), self.rows), dtype=np.int64)
+            missing = np.full((pages - len(self._base), self.rows), -1)
             self._base = np.concatenate([self._base, missing])
-            sizes = self.FIRST << np.arange(pages, dtype=np.int64)
-            self._page_of = np.repeat(np.arange(pages) * self.rows, sizes)
+            self._page_of = np.repeat(np.arange(pages, dtype=np.int8), self.FIRST << np.arange(pages))
+        size = np.left_shift(np.int64(self.FIRST), page.astype(np.int64))
+        base = self._base[page, rows]
+        wanted = np.where(base < 0, size, 0)  # a row that was forgotten has pages already
+        begin = np.where(base < 0, self._used + np.cumsum(wanted) - wanted, base + index)
+        self._used += int(wanted.sum())
         self._base[page, rows] = begin - index
         self._end[rows] = begin + size
         for column in self._columns.values():

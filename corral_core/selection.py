@@ -21,10 +21,11 @@ from numpy.random import Generator
 from corral_core.bounds import BoundTable
 from corral_core.errors import CorralError
 from corral_core.fitting import check_fit, given_rows, group_kin, meta_problem
+from corral_core.metas.sampling import among
 from corral_core.options import PRESETS, Options, options_for
 from corral_core.players import Player
-from corral_core.protocols import NOTHING, Base, Feedback, Meta, Observation, Problem, action_of
-from corral_core.rows import Array, Rows
+from corral_core.protocols import NOTHING, Base, Feedback, Meta, Observation, Problem, Trajectory, action_of
+from corral_core.rows import Array, Rows, stack
 
 
 @attrs.define(eq=False)
@@ -58,6 +59,7 @@ class Round:
     parts: list[Part]
     plays: Array  # s of the chosen bases
     gain: Array
+    difference: Array  # reward of step 2 less that of step 1
     asked: int = 0
     unpaid: int = 0  # steps that carry gain and have not been told
     told: int = 0
@@ -71,7 +73,7 @@ class Ticket:
     step: int
     policies: list[Any]
     observation: Observation
-    decisions: list[Any]
+    decisions: list[list[Any]]  # of every part, one for each time it was asked
     actions: Array
     told: bool = False
 
@@ -103,6 +105,8 @@ class Selection:
     ) -> None:
         self.options = options_for(meta, options or PRESETS["paper"])
         check_fit(bases, meta, problem, self.options)
+        if rows < 1:
+            raise CorralError(f"a selection needs at least one row, not {rows}")
         self.bases, self.meta, self.rows, self.rng = list(bases), meta, rows, rng
         self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
         self._block_of = np.zeros(len(bases), dtype=np.intp)
@@ -127,7 +131,10 @@ class Selection:
     # --- what the world sees ---
 
     def ask(self, observation: Observation = NOTHING, ticket: Ticket | None = None) -> tuple[Array, Ticket]:
-        """Actions for the next play of every row. With a ticket, the episode that it began goes on."""
+        """Actions for the next play of every row. With a ticket, the episode that it began goes on.
+
+        The observation is kept until the answer is told, not copied: hand over another array next time.
+        """
         if ticket is not None:
             return self._act(ticket, observation)
         turn = self._round
@@ -138,7 +145,7 @@ class Selection:
         policies = [part.block.player.next_policy(step, part.learners, self.rng) for part in turn.parts]
         if step == 0:
             self._note_plays(turn)
-        ticket = Ticket(turn, step, policies, observation, [], self._zeros)
+        ticket = Ticket(turn, step, policies, observation, [[] for _ in policies], self._zeros)
         return self._act(ticket, observation)
 
     def tell(self, ticket: Ticket, reward: Array, experience: Rows | None = None) -> None:
@@ -154,7 +161,7 @@ class Selection:
         """(bases, rows): with which probability each base would be chosen now."""
         if self.meta is None:
             return np.ones((1, self.rows))
-        return self.meta.probabilities(self.state)
+        return among(self.active, self.meta.probabilities(self.state))
 
     # --- the round ---
 
@@ -169,8 +176,9 @@ class Selection:
         self.rounds_of.reshape(-1)[at] += 1
         lives = self.restarts.take(at) if self.options.restart else self._zeros
         unpaid = sum(weight > 0 for weight in self._weights)
-        gain = np.zeros(self.rows)
-        return Round(chosen, probability, at, lives, self._parts(chosen, at), self._zeros, gain, unpaid=unpaid)
+        gain, difference = np.zeros((2, self.rows))
+        parts = self._parts(chosen, at)
+        return Round(chosen, probability, at, lives, parts, self._zeros, gain, difference, unpaid=unpaid)
 
     def _parts(self, chosen: Array, at: Array) -> list[Part]:
         if self._everyone_plays:
@@ -205,7 +213,7 @@ class Selection:
 
     def _note_plays(self, turn: Round) -> None:
         """s of the bases chosen, as it is in this round."""
-        if self.meta is None or not (self.options.bias or self.options.base_test):
+        if self.meta is None or not self.options.bias:
             return
         turn.plays = np.empty(self.rows, dtype=np.int64)
         for part in turn.parts:
@@ -213,23 +221,21 @@ class Selection:
             turn.plays[part.rows[played]] = part.block.player.plays.take(part.learners[played])
 
     def _act(self, ticket: Ticket, observation: Observation) -> tuple[Array, Ticket]:
-        ticket.decisions = []
-        for part, policy in zip(ticket.round.parts, ticket.policies, strict=True):
+        for part, policy, decided in zip(ticket.round.parts, ticket.policies, ticket.decisions, strict=True):
             seen = observation if part.whole else observation.take(part.rows)
-            ticket.decisions.append(part.block.player.act(policy, seen, self.rng))
+            decided.append(part.block.player.act(policy, seen, self.rng))
         ticket.actions = self._merged(ticket)
         return ticket.actions, ticket
 
     def _merged(self, ticket: Ticket) -> Array:
         """One action a row, that of the base chosen."""
-        parts = ticket.round.parts
-        first = action_of(ticket.decisions[0])
+        parts, proposed = ticket.round.parts, [action_of(decided[-1]) for decided in ticket.decisions]
         if len(parts) == 1 and parts[0].whole:
-            return first
-        actions = np.empty((self.rows, *first.shape[1:]), dtype=first.dtype)
-        for part, decision in zip(parts, ticket.decisions, strict=True):
+            return proposed[0]
+        actions = np.empty((self.rows, *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
+        for part, each in zip(parts, proposed, strict=True):
             played = ticket.round.at.take(part.rows) == part.at
-            actions[part.rows[played]] = action_of(decision)[played]
+            actions[part.rows[played]] = each[played]
         return actions
 
     def _checked(self, ticket: Ticket, reward: Array) -> Array:
@@ -245,7 +251,9 @@ class Selection:
 
     def _learn(self, ticket: Ticket, reward: Array, experience: Any) -> None:
         feedback = "raw" if self.meta is None else self.meta.feedback
-        parts, decisions = ticket.round.parts, ticket.decisions
+        parts = ticket.round.parts
+        episode = isinstance(experience, Trajectory)
+        decisions = [stack(decided) if episode else decided[-1] for decided in ticket.decisions]
         if feedback == "shared":
             parts = self._everyone()
             decisions = [ticket.actions.take(part.rows, axis=0) for part in parts]
@@ -277,17 +285,17 @@ class Selection:
             noise = (problem.noise or 0.0) / self.span
             spread = 1 + 2 * noise**2  # variance proxy of one r2 - r1: the means' part, and twice the noise
             self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
-            self._excess = np.zeros((told.bases, self.rows))  # sum of r2 - r1
+            self._excess = np.zeros((told.bases, self.rows))  # sum of r2 - r1 over whole rounds
+            self._tested = np.zeros((told.bases, self.rows), dtype=np.int64)  # how many whole rounds
 
     def _judge_step(self, turn: Round, step: int, reward: Array) -> None:
         assert self.meta is not None
         scaled = (reward - self.low) / self.span
         turn.told += 1
         if self.options.base_test:
-            same = turn.lives == self.restarts.take(turn.at)
-            self._excess.reshape(-1)[turn.at[same]] += scaled[same] if step else -scaled[same]
+            turn.difference += scaled if step else -scaled
             if turn.told == len(self._weights):
-                self._test(turn, same)
+                self._test(turn)
         weight = self._weights[step]
         if weight:
             low, high = self.meta.clip
@@ -310,13 +318,17 @@ class Selection:
         if self.options.restart and verdict.restart is not None:
             self._restart(verdict.restart & self.active)
 
-    def _test(self, turn: Round, same: Array) -> None:
-        """Drop a base once sum (r2 - r1) > U_j(n) + 2 sqrt(2 n v ln(4TM/delta)), n its plays since it (re)started."""
-        limit = self._bounds(turn.chosen, turn.plays) + self._width * np.sqrt(turn.plays)
-        broken = same & (self._excess.take(turn.at) > limit)
+    def _test(self, turn: Round) -> None:
+        """Drop a base once sum (r2 - r1) > U_j(n) + 2 sqrt(2 n v ln(4TM/delta)), n its rounds since it (re)started."""
+        same = turn.lives == self.restarts.take(turn.at)
+        chosen, at = turn.chosen[same], turn.at[same]
+        excess = self._excess.take(at) + turn.difference[same]
+        rounds = self._tested.take(at) + 1
+        self._excess.reshape(-1)[at], self._tested.reshape(-1)[at] = excess, rounds
+        broken = excess > self._bounds(chosen, rounds) + self._width * np.sqrt(rounds)
         if broken.any():
             drop = np.zeros_like(self.active)
-            drop.reshape(-1)[turn.at[broken]] = True
+            drop.reshape(-1)[at[broken]] = True
             self._drop(drop)
 
     def _drop(self, drop: Array) -> None:
@@ -327,7 +339,7 @@ class Selection:
     def _restart(self, restart: Array) -> None:
         self.restarts += restart
         if self.options.base_test:
-            self._excess[restart] = 0.0
+            self._excess[restart], self._tested[restart] = 0.0, 0
         for block in self.blocks:
             learners = np.flatnonzero(restart[block.members])
             if len(learners):

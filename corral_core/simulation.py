@@ -66,7 +66,7 @@ class _Recorder:
             regret=np.zeros(shape[:2]),
             probabilities=np.zeros(shape, dtype=np.float32),
             plays=np.zeros(shape, dtype=np.int32),
-            restarts=np.zeros(shape, dtype=np.int16),
+            restarts=np.zeros(shape, dtype=np.int32),
             dropped=np.zeros(shape, dtype=bool),
         )
 
@@ -154,7 +154,7 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
         for base in curve.bases:
             fresh = base.init(given_rows([base], shown, 1), rng)
             state += fresh.nbytes
-            if curve.options.player == "smooth":
+            if options_for(curve.meta, curve.options).player == "smooth":
                 policy = max(policy, base.policy(fresh, np.zeros(1, dtype=np.intp)).nbytes)
         # Pages of doubling size are on average three quarters full.
         most = max(most, state + int(1.5 * policy * curve.rounds(horizon)) + 40 * POINTS * len(curve.bases))

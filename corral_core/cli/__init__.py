@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 import typer.core
 
-from corral_core import __version__
+from corral_core import ONE_THREAD, __version__
 from corral_core.errors import CorralError
 from corral_core.plugins import Plugins
 from corral_core.registry import get_registry
@@ -74,6 +74,7 @@ def command_line(plugins: Plugins) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `corral`: what the user can mend is one line and exit code 2."""
+    os.environ.update(ONE_THREAD)  # before numpy is imported, so that chunks give the same bits here and in workers
     try:
         try:
             command_line(get_registry().plugins).main(args=arguments, prog_name="corral")

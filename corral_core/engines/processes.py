@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
+from corral_core import ONE_THREAD
 from corral_core.chunks import Task
 from corral_core.engines import Done, Engine, Report, run_task
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment, parse
 
 T = TypeVar("T")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _shared: dict[str, Any] = {}
 
@@ -90,8 +90,8 @@ def ending(pool: ProcessPoolExecutor) -> Iterator[None]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Workers read these when they import numpy."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:

@@ -76,17 +76,13 @@ class Corral(Meta):
         )
 
     def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
-        if not active.all():
-            state.p = among(active, state.p)
-            state.sampled = among(active, state.sampled)
+        state.sampled = among(active, state.sampled)
         return draw(state.sampled, rng)
 
     def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
         some = None if active.all() else active
         loss = self.loss_factor * (1 - gain) / probability
-        if some is not None:
-            state.p = among(some, state.p)
-        state.p = log_barrier_step(state.p, state.eta, chosen, loss, some)
+        state.p = log_barrier_step(among(active, state.p), state.eta, chosen, loss, some)
         state.sampled = (1 - state.gamma) * state.p
         if some is None:
             state.sampled += state.gamma / len(state.p)

@@ -57,18 +57,16 @@ class Exp3P(Meta):
         return State(np.zeros(shape), np.full(shape, 1 / problem.bases), self.rate(problem), low, high)
 
     def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
-        if not active.all():
-            state.sampled = among(active, state.sampled)
+        state.sampled = among(active, state.sampled)
         return draw(state.sampled, rng)
 
     def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
         floor, rows = state.floor, np.arange(len(chosen))
         unit = (gain - state.low) / (state.high - state.low)
-        some = active.all()
         with np.errstate(divide="ignore"):
             state.gains += np.where(active, floor / 2 / state.sampled, 0.0)
         state.gains[chosen, rows] += unit / probability
-        kept = state.gains if some else np.where(active, state.gains, -np.inf)
+        kept = np.where(active, state.gains, -np.inf)
         weights = np.exp(floor / (1 + floor / 2) * (kept - kept.max(axis=0)))
         weights /= weights.sum(axis=0)
         count = active.sum(axis=0)

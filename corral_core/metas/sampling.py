@@ -25,7 +25,9 @@ def draw(weights: Array, rng: Generator) -> tuple[Array, Array]:
 
 
 def among(active: Array, weights: Array) -> Array:
-    """The weights of active bases, summing to one in every row."""
+    """The weights as they are while every base is active; else those of active bases, summing to one in every row."""
+    if active.all():
+        return weights
     kept = np.where(active, weights, 0.0)
     kept /= kept.sum(axis=0)
     return kept

@@ -29,8 +29,7 @@ class Uniform(Meta):
         return State(np.full((problem.bases, rows), 1 / problem.bases))
 
     def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
-        if not active.all():
-            state.sampled = among(active, state.sampled)
+        state.sampled = among(active, state.sampled)
         return draw(state.sampled, rng)
 
     def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:

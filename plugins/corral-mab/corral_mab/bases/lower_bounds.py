@@ -21,7 +21,7 @@ from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
-from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter
+from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob
 from corral_core.rows import Array, Rows
 
 C = math.sqrt(1 / 24)
@@ -57,7 +57,7 @@ class SqrtBase(Base):
     """Optimal, or wrong ever more rarely, as the environment decides by slot."""
 
     name: ClassVar[str] = "lower-bound-sqrt-base"
-    formula: ClassVar[str] = "(high - low)/4 * sum_t 4 c / (sqrt(t + 2) ln(t + 2)), c = sqrt(1/24)"
+    formula: ClassVar[str] = "2 c sqrt(s), c = sqrt(1/24)"
 
     slot: int = knob(0, help="0 or 1: which of the two bases this is", validator=and_(ge(0), le(1)))
 
@@ -97,10 +97,7 @@ class UnknownRateBase(Base):
     formula: ClassVar[str] = "s T^(exponent - 1), where it is adapted; T the horizon"
 
     exponent: float = knob(0.5, help="its regret alone is T^exponent", validator=and_(gt(0), le(1)))
-    reveals: bool = knob(False, help="in world Q, plays the best arm after c2 T^(x - y + 1 + (y - x)/4) plays")
-    x: float = parameter(0.5, help="exponent of the better base", validator=gt(0))
-    y: float = parameter(0.9, help="exponent of the worse base", validator=le(1))
-    c2: float = parameter(1.0, help="constant of the switch", validator=gt(0))
+    reveals: bool = knob(False, help="plays the best arm once the environment lets it, in world Q")
     horizon: int = fitted(help="T, in plays", validator=ge(1))
 
     def resolve(self, problem: Problem) -> Self:
@@ -109,9 +106,7 @@ class UnknownRateBase(Base):
 
     def init(self, given: Any, rng: Generator) -> SwitchState:
         chance = self.horizon ** (np.asarray(given.exponent, dtype=np.float64) - 1)
-        switch = self.c2 * self.horizon ** (self.x - self.y + 1 + (self.y - self.x) / 4)
-        reveals = given.reveals & given.revealing_world
-        return SwitchState(np.zeros(len(given)), chance, np.where(reveals, switch, np.inf))
+        return SwitchState(np.zeros(len(given)), chance, np.where(given.reveals, given.reveal_after, np.inf))
 
     def policy(self, state: SwitchState, rows: Array) -> Policy:
         switched = state.played.take(rows) + 1 > state.switch.take(rows)

@@ -53,7 +53,7 @@ class LowerBoundSqrt(Bandit):
 
 
 class World(Rows):
-    revealing_world: Array
+    reveal_after: Array  # the plays after which a base that reveals does; infinity in world P
 
 
 @attrs.frozen
@@ -69,6 +69,7 @@ class LowerBoundUnknownRate(Bandit):
     world: Literal["P", "Q"] = parameter("P", help="P: the first two arms are best; Q: the first alone")
     x: float = parameter(0.5, help="exponent of the better base", validator=gt(0))
     y: float = parameter(0.9, help="exponent of the worse base", validator=le(1))
+    c2: float = parameter(1.0, help="constant of the plays after which a base reveals", validator=gt(0))
     plays: int = parameter(10_000, help="T, which must be the experiment's horizon", validator=gt(0))
 
     def __attrs_post_init__(self) -> None:
@@ -85,10 +86,11 @@ class LowerBoundUnknownRate(Bandit):
         return Problem(self.name, arms=3, noise=0.0, low=0.0, high=2.0)
 
     def draw(self, rows: int, rng: Generator) -> World:
-        return World(np.full(rows, self.world == "Q"))
+        switch = self.c2 * self.plays ** (self.x - self.y + 1 + (self.y - self.x) / 4)
+        return World(np.full(rows, switch if self.world == "Q" else np.inf))
 
     def shown(self, instance: World) -> dict[str, Array]:
-        return {"revealing_world": instance.revealing_world}
+        return {"reveal_after": instance.reveal_after}
 
     def pay(self, instance: World, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
         reward = self.means.take(action)
