@@ -14,6 +14,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from corral_core.errors import CorralError
+
 Array = NDArray[Any]
 
 
@@ -66,6 +68,8 @@ class BoundTable:
             s = np.arange(1, width, dtype=np.float64)
             rows = [np.concatenate([[0.0], bound(s, self._mode)]) for bound in self._bounds]
             self._table = np.ascontiguousarray(rows)
+            if not np.isfinite(self._table).all():
+                raise CorralError("a base's regret bound is not a finite number at every number of plays")
         found: Array = self._table.take(base * width + plays)
         return found
 

@@ -68,3 +68,6 @@ def run_chunk(experiment: Experiment, curve: str, chunk: int, progress: Callable
             f"experiment {experiment.name}, curve {curve}: a chunk of {experiment.rows(chunk)} replicates does not fit "
             f"in memory; set chunk to less in the experiment file"
         ) from None
+    except Exception as bug:
+        bug.add_note(f"in experiment {experiment.name}, curve {curve}, chunk {chunk}")
+        raise

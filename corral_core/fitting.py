@@ -10,7 +10,7 @@ import numpy as np
 from corral_core.bounds import Bound
 from corral_core.errors import CorralError
 from corral_core.options import Options
-from corral_core.protocols import Base, Meta, MetaProblem, Problem, kin, knobs
+from corral_core.protocols import Base, Meta, MetaProblem, Problem, fitted_names, kin, knobs
 from corral_core.rows import Array, Rows
 
 
@@ -57,6 +57,10 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
     """One sentence where bases, meta, problem and options do not go together."""
     if not bases:
         raise CorralError("a selection needs at least one base")
+    for base in bases:
+        unset = [name for name in fitted_names(base) if getattr(base, name) is None]
+        if unset:
+            raise CorralError(f"{base.name} does not know its {unset[0]}: call resolve(problem) on it first")
     if meta is None:
         if len(bases) > 1:
             raise CorralError("several bases need a meta-algorithm to choose among them")

@@ -58,7 +58,7 @@ class Guarantee:
     @property
     def vacuous(self) -> bool:
         """Whether even the best of the promises allows to lose everything."""
-        return all(promise.literal >= self.most for promise in self.promises)
+        return bool(self.promises) and all(promise.literal >= self.most for promise in self.promises)
 
 
 def guarantees(experiment: Experiment) -> list[Guarantee]:

@@ -45,6 +45,11 @@ def knobs(base: Base) -> dict[str, Any]:
     return {field.name: getattr(base, field.name) for field in attrs.fields(type(base)) if "knob" in field.metadata}
 
 
+def fitted_names(base: Base) -> list[str]:
+    """The names of the fields that `resolve` fills."""
+    return [field.name for field in attrs.fields(type(base)) if "fitted" in field.metadata]
+
+
 def kin(one: Base, other: Base) -> bool:
     """Whether two bases differ in their knobs alone, so that they can advance as one block of rows."""
     if type(one) is not type(other):
@@ -190,17 +195,15 @@ class Base(ABC):
         """This base fitted to the problem, or one sentence why it cannot be."""
         refuse(self, problem)
         found = {}
-        for field in attrs.fields(type(self)):
-            if "fitted" not in field.metadata:
-                continue
-            set_here, there = getattr(self, field.name), getattr(problem, field.name)
+        for name in fitted_names(self):
+            set_here, there = getattr(self, name), getattr(problem, name)
             if set_here is None:
                 if there is None:
-                    raise CorralError(f"{self.name} needs {NEEDS[field.name]}; {problem.environment} has none")
-                found[field.name] = there
-            elif field.name in SIZES and there is not None and set_here > there:
+                    raise CorralError(f"{self.name} needs {NEEDS[name]}; {problem.environment} has none")
+                found[name] = there
+            elif name in SIZES and there is not None and set_here > there:
                 raise CorralError(
-                    f"{self.name} has {field.name} = {set_here}, but {problem.environment} has {field.name} = {there}"
+                    f"{self.name} has {name} = {set_here}, but {problem.environment} has {name} = {there}"
                 )
         return attrs.evolve(self, **found)
 

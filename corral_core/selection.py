@@ -21,10 +21,11 @@ from numpy.random import Generator
 from corral_core.bounds import BoundTable
 from corral_core.errors import CorralError
 from corral_core.fitting import check_fit, given_rows, group_kin, meta_problem
+from corral_core.guards import actions_in, choice_of, reward_of
 from corral_core.metas.sampling import among
 from corral_core.options import PRESETS, Options, options_for
 from corral_core.players import Player
-from corral_core.protocols import NOTHING, Base, Feedback, Meta, Observation, Problem, Trajectory, action_of
+from corral_core.protocols import NOTHING, Base, Feedback, Meta, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows, stack
 
 
@@ -105,9 +106,9 @@ class Selection:
     ) -> None:
         self.options = options_for(meta, options or PRESETS["paper"])
         check_fit(bases, meta, problem, self.options)
-        if rows < 1:
-            raise CorralError(f"a selection needs at least one row, not {rows}")
-        self.bases, self.meta, self.rows, self.rng = list(bases), meta, rows, rng
+        if rows < 1 or rounds < 1:
+            raise CorralError(f"a selection needs at least one row and one round, not {rows} and {rounds}")
+        self.bases, self.meta, self.problem, self.rows, self.rng = list(bases), meta, problem, rows, rng
         self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
         self._block_of = np.zeros(len(bases), dtype=np.intp)
         self._slot = np.zeros(len(bases), dtype=np.intp)
@@ -135,6 +136,8 @@ class Selection:
 
         The observation is kept until the answer is told, not copied: hand over another array next time.
         """
+        if not isinstance(observation, Observation):
+            raise CorralError(f"ask needs an Observation, not {type(observation).__name__}")
         if ticket is not None:
             return self._act(ticket, observation)
         turn = self._round
@@ -150,7 +153,9 @@ class Selection:
 
     def tell(self, ticket: Ticket, reward: Array, experience: Rows | None = None) -> None:
         """What the actions of a ticket earned; an episode also hands over its `Trajectory`."""
-        reward = self._checked(ticket, reward)
+        if ticket.told:
+            raise CorralError("this ticket has been told already; each answer to `ask` is told once")
+        reward = reward_of(reward, self.rows)
         ticket.told = True
         self._learn(ticket, reward, ticket.observation if experience is None else experience)
         if self.meta is not None:
@@ -171,7 +176,8 @@ class Selection:
         if self.meta is None:
             chosen, probability = self._zeros, None
         else:
-            chosen, probability = self.meta.choose(self.state, self.active, self.rng)
+            choice = self.meta.choose(self.state, self.active, self.rng)
+            chosen, probability = choice_of(self.meta, choice, len(self.bases), self.rows)
         at = chosen * self.rows + self._all
         self.rounds_of.reshape(-1)[at] += 1
         lives = self.restarts.take(at) if self.options.restart else self._zeros
@@ -221,15 +227,18 @@ class Selection:
             turn.plays[part.rows[played]] = part.block.player.plays.take(part.learners[played])
 
     def _act(self, ticket: Ticket, observation: Observation) -> tuple[Array, Ticket]:
+        proposed = []
         for part, policy, decided in zip(ticket.round.parts, ticket.policies, ticket.decisions, strict=True):
             seen = observation if part.whole else observation.take(part.rows)
-            decided.append(part.block.player.act(policy, seen, self.rng))
-        ticket.actions = self._merged(ticket)
+            player = part.block.player
+            decided.append(player.act(policy, seen, self.rng))
+            proposed.append(actions_in(decided[-1], player.base, self.problem, seen, len(part.rows)))
+        ticket.actions = self._merged(ticket, proposed)
         return ticket.actions, ticket
 
-    def _merged(self, ticket: Ticket) -> Array:
+    def _merged(self, ticket: Ticket, proposed: list[Array]) -> Array:
         """One action a row, that of the base chosen."""
-        parts, proposed = ticket.round.parts, [action_of(decided[-1]) for decided in ticket.decisions]
+        parts = ticket.round.parts
         if len(parts) == 1 and parts[0].whole:
             return proposed[0]
         actions = np.empty((self.rows, *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
@@ -237,17 +246,6 @@ class Selection:
             played = ticket.round.at.take(part.rows) == part.at
             actions[part.rows[played]] = each[played]
         return actions
-
-    def _checked(self, ticket: Ticket, reward: Array) -> Array:
-        if ticket.told:
-            raise CorralError("this ticket has been told already; each answer to `ask` is told once")
-        reward = np.asarray(reward, dtype=np.float64)
-        if reward.shape != (self.rows,):
-            raise CorralError(f"tell needs one reward a row, of shape ({self.rows},), not {reward.shape}")
-        if not np.isfinite(reward).all():
-            row = int(np.flatnonzero(~np.isfinite(reward))[0])
-            raise CorralError(f"the reward of row {row} is {reward[row]}; rewards must be finite numbers")
-        return reward
 
     def _learn(self, ticket: Ticket, reward: Array, experience: Any) -> None:
         feedback = "raw" if self.meta is None else self.meta.feedback

@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
+from corral_core.guards import record_of
 from corral_core.options import Options, options_for
 from corral_core.protocols import Base, Environment, Meta, Observation, Problem
 from corral_core.rows import Array, Rows
@@ -126,6 +127,10 @@ def simulate(
         for _ in range(int(until) - done):
             ticket = None
             play = environment.play(instance, act, plays)
+            if play.regret is not None and np.shape(play.regret) != (rows,):
+                raise CorralError(
+                    f"{environment.name} must give a regret a row, of shape ({rows},), not {np.shape(play.regret)}"
+                )
             asked = _asked(ticket)
             selection.tell(asked, play.reward, play.observation)
             reward += play.reward
@@ -152,10 +157,11 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
     for curve in curves:
         state, policy = 0, 0
         for base in curve.bases:
-            fresh = base.init(given_rows([base], shown, 1), rng)
+            fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
             if options_for(curve.meta, curve.options).player == "smooth":
-                policy = max(policy, base.policy(fresh, np.zeros(1, dtype=np.intp)).nbytes)
+                recorded = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy")
+                policy = max(policy, recorded.nbytes)
         # Pages of doubling size are on average three quarters full.
         most = max(most, state + int(1.5 * policy * curve.rounds(horizon)) + 40 * POINTS * len(curve.bases))
     return most

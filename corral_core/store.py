@@ -23,7 +23,7 @@ from corral_core.engines import Done
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment
 from corral_core.registry import get_registry
-from corral_core.simulation import Record
+from corral_core.simulation import Record, points
 
 
 @attrs.frozen
@@ -31,24 +31,27 @@ class Folder:
     """Where the chunks of one run lie."""
 
     path: Path
+    experiments: tuple[Experiment, ...]  # the points of the run
 
     @classmethod
-    def open(cls, path: Path, points: Sequence[Experiment]) -> Folder:
+    def open(cls, path: Path, experiments: Sequence[Experiment]) -> Folder:
         """A new folder, or the one in which this very run was begun."""
-        experiment = {"points": [point.source for point in points]}
+        experiment = {"points": [each.source for each in experiments]}
         meant = json.loads(json.dumps(experiment, default=str))
         described = path / "experiment.json"
         with _readable(path, described):
             if described.exists():
-                if json.loads(described.read_text(encoding="utf-8")) != meant:
-                    raise CorralError(f"{path} holds a run of another experiment; choose another folder for --out")
-                return cls(path)
+                if other := _differing(json.loads(described.read_text(encoding="utf-8")), meant):
+                    raise CorralError(
+                        f"{path} holds a run of another experiment (other {other}); choose another folder for --out"
+                    )
+                return cls(path, tuple(experiments))
             if any(each.is_file() and each.name != "versions.json" for each in path.rglob("*")):
                 raise CorralError(f"{path} is not empty and holds no run; choose another folder for --out")
             (path / "chunks").mkdir(parents=True, exist_ok=True)
             _write(path / "versions.json", lambda file: file.write(json.dumps(_versions(), indent=2).encode()))
             _write(described, lambda file: file.write(json.dumps(meant, indent=2).encode()))
-        return cls(path)
+        return cls(path, tuple(experiments))
 
     def file(self, task: Task) -> Path:
         """Where a chunk lies."""
@@ -57,7 +60,10 @@ class Folder:
 
     def keep(self, done: Done) -> None:
         """Write a chunk under another name first, so that it is there whole or not at all."""
-        arrays = {**done.record.to_arrays(), "seconds": np.asarray(done.seconds)}
+        experiment = self.experiments[done.task.point]
+        labels = np.asarray(experiment.curve(done.task.curve).labels)
+        arrays = {**done.record.to_arrays(), "at": points(experiment.horizon), "bases": labels}
+        arrays |= {"curve": np.asarray(done.task.curve), "seconds": np.asarray(done.seconds)}
         with _readable(self.path):
             _write(self.file(done.task), lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
@@ -70,6 +76,15 @@ class Folder:
                     fields: dict[str, Any] = {name: arrays.get(name) for name in Record.names}
                     found.append(Done(task, Record(**fields), float(arrays["seconds"])))
         return found
+
+
+def _differing(there: dict[str, Any], meant: dict[str, Any]) -> str:
+    """The keys in which two experiments differ; nothing where they are the same."""
+    if len(there["points"]) != len(meant["points"]):
+        return "sweep"
+    pairs = zip(there["points"], meant["points"], strict=True)
+    names = {name for one, two in pairs for name in {*one, *two} if one.get(name) != two.get(name)}
+    return ", ".join(sorted(names))
 
 
 def _write(path: Path, write: Any) -> None:

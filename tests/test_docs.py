@@ -22,8 +22,11 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
-def test_python_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_blocks_run(
+    page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All blocks of a page, one after the other, in one namespace."""
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "documentation"}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)
@@ -35,6 +38,10 @@ def test_python_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert float(regret["greedy-meta"]) < 0.16 * 2000 / 2, "half of what uniform play loses"
     if page.name == "README.md":
         assert "probability of each base: [" in printed
+    if page.name == "live.md":
+        assert float(re.findall(r"\[(\S+) ", printed)[0]) > 0.9, "the base that learns should be preferred"
+    if page.name == "experiments.md":
+        assert "after 400 plays, over ucb, epsilon-greedy(c=1)" in printed
 
 
 def test_the_readme_experiment_is_valid() -> None:

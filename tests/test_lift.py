@@ -11,9 +11,10 @@ from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
 from corral_core.lift import Lifted, lift
 from corral_core.metas.corral import Corral
+from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
 from corral_core.players import smooth
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols import NOTHING, Feedback, Observation, Problem, Trajectory, knob
 from corral_core.selection import Selection
 
 PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
@@ -154,3 +155,67 @@ def test_lifted_states_say_that_they_cannot_be_saved() -> None:
 def test_a_lifted_base_is_refused_where_it_cannot_live() -> None:
     with pytest.raises(CorralError, match="plays single actions; a maze asks for episodes"):
         LiftedEpsilonGreedy().resolve(attrs.evolve(PROBLEM, episodic=True, environment="a maze"))
+
+
+def test_knobs_reach_each_learner() -> None:
+    """Lifted bases that differ in a knob are kin, and each row's learner has its own value."""
+
+    class Stubborn:
+        def __init__(self, arm):
+            self.arm = arm
+
+        def act(self, context, rng):
+            return self.arm
+
+        def learn(self, context, action, reward):
+            pass
+
+    @attrs.frozen
+    class OneArm(Lifted):
+        name = "one-arm"
+        arm: int = knob(0, help="the arm")
+
+        def make(self, problem):
+            return Stubborn(self.arm)
+
+    bases = [OneArm(arm=arm).resolve(PROBLEM) for arm in range(3)]
+    rng = np.random.default_rng(8)
+    chosen = Selection(bases, Uniform(), PROBLEM, rows=5, rounds=10, rng=rng, options=PRESETS["practice"])
+    assert len(chosen.blocks) == 1
+    for _ in range(10):
+        actions, ticket = chosen.ask()
+        assert (actions == ticket.chosen).all()
+        chosen.tell(ticket, np.zeros(5))
+
+
+def test_a_learner_of_episodes() -> None:
+    """It acts on its row of the observation, stage by stage, and learns from its row of the trajectory."""
+
+    class Walker:
+        def act(self, context, rng):
+            return int(context.stage[0])
+
+        def learn(self, context, action, reward):
+            learned.append((context.state.tolist(), action.tolist(), reward))
+
+    @attrs.frozen
+    class Walking(Lifted):
+        name = "walking"
+        episodic = True
+
+        def make(self, problem):
+            return Walker()
+
+    learned: list = []
+    problem = attrs.evolve(PROBLEM, episodic=True, states=2, stages=2)
+    rng = np.random.default_rng(9)
+    alone = Selection([Walking().resolve(problem)], None, problem, rows=2, rounds=1, rng=rng)
+    ticket = None
+    for stage in range(2):
+        seen = Observation(state=np.array([0, 1]), stage=np.full(2, stage))
+        actions, ticket = alone.ask(seen, ticket)
+        assert actions.tolist() == [stage, stage]
+    states, taken = np.array([[0, 0], [1, 1]]), np.array([[0, 1], [0, 1]])
+    episode = Trajectory(states, taken, np.ones((2, 2)), states, np.ones((2, 2), dtype=bool))
+    alone.tell(ticket, np.array([2.0, 3.0]), episode)
+    assert learned == [([[0, 0]], [0, 1], 2.0), ([[1, 1]], [0, 1], 3.0)]

@@ -50,7 +50,8 @@ def test_step_two_earns_the_running_mean_of_step_one(base: Base) -> None:
 
 
 def test_the_rate_base_errs_exactly_as_it_says() -> None:
-    """Step 1 at state s plays the bad arm with probability min(1, c alpha s^(alpha-1)); 4.5 standard errors."""
+    """Step 1 at state s plays the bad arm with probability min(1, c alpha s^(alpha-1)); five states, 4.5 standard
+    errors each: fails by chance in 4e-5."""
     first, _ = smoothed_regrets(Rate(c=3.0, alpha=0.5, gap=GAP), rows=20_000, states=100)
     for state in (1, 2, 5, 20, 100):
         chance = min(1.0, 1.5 * state**-0.5)
@@ -155,6 +156,18 @@ class Lazy(Base):
 
     def learn(self, state, rows, feedback, rng):
         state.played[rows] += 1
+
+
+def test_a_plain_player_too_asks_only_for_policies_that_changed() -> None:
+    rng, rows = np.random.default_rng(18), np.arange(6)
+    player = plain(Lazy()).start(given_rows([Lazy()], {}, 6), rng)
+    for state in range(35):
+        some = rows if state % 2 else rows[::2]
+        policy = player.next_policy(0, some, rng)
+        assert policy.number.tolist() == (player.state.played[some] // 10 * 10).tolist()
+        player.learn(0, some, Feedback(NOTHING, policy.number, np.zeros(len(some))), rng)
+    player.restart(rows[:2], rng)
+    assert player.next_policy(0, rows[:2], rng).number.tolist() == [0, 0]
 
 
 def test_nothing_is_computed_or_stored_while_a_policy_does_not_change() -> None:

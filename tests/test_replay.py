@@ -64,7 +64,7 @@ def test_forgetting_leaves_no_past() -> None:
 
 
 def test_storage_follows_what_was_played() -> None:
-    """A thousand learners of which one in a hundred plays: far less than learners times plays."""
+    """A hundred thousand learners of which ten play: far less than learners times plays."""
     learners, plays = 100_000, 2000
     replay = Replay(learners)
     empty = replay.nbytes

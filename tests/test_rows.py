@@ -123,6 +123,37 @@ def test_log_survives_arrays_and_back() -> None:
     assert_log_is(log.from_arrays(log.to_arrays()), lists)
 
 
+def test_a_fresh_log_can_be_loaded_if_it_knows_its_entries() -> None:
+    log, lists = random_log(seed=5, rows=5, rounds=200)
+    assert_log_is(Log(5, Play).from_arrays(log.to_arrays()), lists)
+    with pytest.raises(CorralError, match="must know its entries"):
+        Log(5).from_arrays(log.to_arrays())
+
+
+def test_logs_are_concatenated_row_by_row() -> None:
+    (one, first), (two, second) = random_log(seed=6, rows=3, rounds=90), random_log(seed=7, rows=4, rounds=50)
+    assert_log_is(Log.concatenate([one, Log(2), two]), [*first, [], [], *second])
+
+
+def test_entries_keep_their_type() -> None:
+    log = Log(1)
+    log.append(np.array([0]), Play(np.array([1]), np.array([1])))
+    with pytest.raises(TypeError, match=r"Play\.score was int64 and is float64 now"):
+        log.append(np.array([0]), Play(np.array([1]), np.array([0.7])))
+
+
+def test_forgotten_pages_are_used_again() -> None:
+    """Two hundred lives of a hundred entries take the room of one."""
+    log, rows = Log(3), np.arange(3)
+    used = []
+    for _ in range(200):
+        for number in range(100):
+            log.append(rows, Play(rows + number, rows / 2))
+        used.append(log._used)
+        log.forget(rows)
+    assert used[0] == used[-1]
+
+
 def test_log_memory_follows_what_was_appended() -> None:
     """One busy row among ten thousand: the arena holds its entries, not rows times entries."""
     log, row = Log(10_000), np.array([17])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from corral_mab.bases.ucb1 import Ucb1
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
-from corral_core.fitting import group_kin
+from corral_core.fitting import given_rows, group_kin
 from corral_core.metas.corral import Corral
 from corral_core.metas.exp3p import Exp3P
+from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS, Options
 from corral_core.protocols import NOTHING, Base, Meta, Observation, Problem, Verdict, knob, parameter
@@ -76,6 +79,22 @@ def test_knobs_reach_their_own_rows() -> None:
         actions, ticket = chosen.ask(NOTHING)
         assert (actions == (ticket.chosen == 0)).all()
         chosen.tell(ticket, np.zeros(50))
+
+
+def test_knobs_may_be_vectors_and_other_fields_arrays() -> None:
+    @attrs.frozen
+    class Vector(Rate):
+        direction: tuple[float, ...] = knob((1.0, 0.0), help="a knob with two numbers")
+        table: Any = parameter(None, help="a field with an array")
+
+    problem = attrs.evolve(PROBLEM, arms=2)
+    first, second = Vector(direction=(1.0, 2.0), table=np.zeros(3)), Vector(direction=(3.0, 4.0), table=np.zeros(3))
+    other = Vector(table=np.ones(3))
+    assert [group.tolist() for group in group_kin([first, second, other])] == [[0, 1], [2]]
+    given = given_rows([first.resolve(problem), second.resolve(problem)], {}, 2)
+    assert given.direction.tolist() == [[1, 2], [1, 2], [3, 4], [3, 4]]
+    with pytest.raises(CorralError, match="rate has a knob called c, and so has what the environment shows"):
+        given_rows([Rate()], {"c": np.ones(2)}, 2)
 
 
 # --- ask and tell ---
@@ -264,11 +283,27 @@ def test_a_base_that_breaks_its_bound_is_dropped_and_never_the_last() -> None:
     assert (both.active.sum(axis=0) == 1).all()
 
 
+@pytest.mark.parametrize("order", ["in order", "step two first", "last round first"])
+def test_the_base_test_counts_whole_rounds_whenever_they_are_told(order: str) -> None:
+    """Rewards that do not differ between the steps are no evidence, in whatever order they are told."""
+    chosen = selection([Claims(), Claims(10**8)], Uniform(), rows=3, options=Options(base_test=True))
+    tickets = [chosen.ask()[1] for _ in range(400)]
+    if order == "step two first":
+        tickets.sort(key=lambda ticket: -ticket.step)
+    elif order == "last round first":
+        tickets.reverse()
+    for ticket in tickets:
+        chosen.tell(ticket, np.ones(3))
+    assert chosen.active.all()
+    assert chosen._tested.sum(axis=0).tolist() == [200] * 3
+
+
 @pytest.mark.parametrize("meta", [Corral(eta=0.2), Exp3P(p=0.05), Uniform()], ids=lambda meta: meta.name)
 def test_dropped_bases_are_masked_and_the_rest_renormalised(meta: Meta) -> None:
     chosen = selection([Ucb(), Exp3(), EpsilonGreedy(c=3)], meta, rows=4)
     play(chosen, 40)
     chosen._drop(np.array([[True, False, False, True], [False] * 4, [False, True, False, True]]))
+    assert (chosen.probabilities[~chosen.active] == 0).all(), "seen at once, before the meta chooses again"
     _, ticket = chosen.ask(NOTHING)
     before = chosen.probabilities
     assert before.sum(axis=0) == pytest.approx(1)
@@ -363,3 +398,25 @@ def test_bounds_are_asked_for_where_they_are_needed() -> None:
 def test_rewards_need_a_known_range() -> None:
     with pytest.raises(CorralError, match="no known range"):
         selection([Ucb(low=0.0, high=1.0)], Uniform(), problem=attrs.evolve(PROBLEM, low=None, high=None))
+
+
+def test_what_judges_the_played_base_is_off_where_every_base_is_taught() -> None:
+    """Original CORRAL has neither bias nor test nor restarts, whatever the preset."""
+    chosen = selection([Exp3(), EpsilonGreedy(c=3)], OriginalCorral(eta=0.1), options=PRESETS["theory"])
+    assert chosen.options == PRESETS["practice"]
+    play(chosen, 20)
+
+
+def test_a_base_that_adapts_its_knob_restarts_with_the_original() -> None:
+    @attrs.frozen
+    class Halving(EpsilonGreedy):
+        def learn(self, state, rows, feedback, rng):
+            super().learn(state, rows, feedback, rng)
+            state.c[rows] /= 2
+
+    chosen = selection([Halving(c=8.0)], None, options=PRESETS["practice"])
+    play(chosen, 3)
+    player = chosen.blocks[0].player
+    assert player.state.c.tolist() == [1.0] * 4
+    player.restart(np.array([1]), chosen.rng)
+    assert player.state.c.tolist() == [1.0, 8.0, 1.0, 1.0]

@@ -15,7 +15,7 @@ from corral_core.chunks import Task
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment, parse
 from corral_core.results import Result
-from corral_core.simulation import Record
+from corral_core.simulation import Record, points
 from corral_core.store import Folder
 
 
@@ -58,7 +58,10 @@ def test_a_folder_holds_the_experiment_the_versions_and_the_chunks(tmp_path: Pat
     assert {"python", "machine", "numpy", "core", "corral-mab"} <= set(json.loads((out / "versions.json").read_text()))
     assert len(chunks(out)) == 3
     with np.load(out / "chunks" / chunks(out)[0]) as arrays:
-        assert set(arrays) == {*Record.names, "seconds"}
+        assert set(arrays) == {*Record.names, "at", "bases", "curve", "seconds"}
+        assert arrays["at"].tolist() == points(small().horizon).tolist()
+        assert arrays["regret"].shape[1] == len(arrays["at"])
+        assert arrays["plays"].shape[2] == len(arrays["bases"])
 
 
 def test_a_finished_run_is_not_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +80,7 @@ def test_only_what_is_missing_is_played(tmp_path: Path, monkeypatch: pytest.Monk
     keep = Folder.keep
     monkeypatch.setattr(Folder, "keep", lambda self, done: (kept.append(done.task), keep(self, done)))
     assert_equal(first, play(tmp_path))
-    assert [Folder(tmp_path).file(task).name for task in kept] == [lost]
+    assert [Folder(tmp_path, ()).file(task).name for task in kept] == [lost]
 
 
 def test_a_folder_changes_nothing_in_the_numbers(tmp_path: Path) -> None:
@@ -86,7 +89,7 @@ def test_a_folder_changes_nothing_in_the_numbers(tmp_path: Path) -> None:
 
 def test_curves_of_like_names_have_files_of_their_own(tmp_path: Path) -> None:
     names = ["rate(c=1e+05)", "rate(c=1e-05)", "rate c=1e-05", "x" * 300, "x" * 301]
-    files = {Folder(tmp_path).file(Task(0, name, 0, 1, 1)).name for name in names}
+    files = {Folder(tmp_path, ()).file(Task(0, name, 0, 1, 1)).name for name in names}
     assert len(files) == len(names)
     assert max(map(len, files)) < 120
 
@@ -95,7 +98,9 @@ def test_curves_of_like_names_have_files_of_their_own(tmp_path: Path) -> None:
 def test_the_folder_of_another_run_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
     play(tmp_path)
     before = chunks(tmp_path)
-    with pytest.raises(CorralError, match="holds a run of another experiment; choose another folder"):
+    with pytest.raises(
+        CorralError, match=rf"holds a run of another experiment \(other {next(iter(change))}\); choose another"
+    ):
         play(tmp_path, **change)
     assert chunks(tmp_path) == before
 

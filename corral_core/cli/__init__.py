@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -74,6 +75,7 @@ def command_line(plugins: Plugins) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `corral`: what the user can mend is one line and exit code 2."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit like any other: workers are ended on the way
     os.environ.update(ONE_THREAD)  # before numpy is imported, so that chunks give the same bits here and in workers
     try:
         try:

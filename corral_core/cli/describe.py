@@ -40,6 +40,8 @@ def describe(
 
 
 def _refuse(name: str) -> None:
+    from difflib import get_close_matches
+
     from corral_core.errors import CorralError
     from corral_core.parsing import suggestion
     from corral_core.plugins import KINDS
@@ -50,7 +52,8 @@ def _refuse(name: str) -> None:
         if missing := registry.missing(kind, name):
             raise CorralError(missing)
     names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in registry.entries(kind)})
-    raise CorralError(f"there is nothing called {name}{suggestion(name, names)}")
+    near = suggestion(name, names) if get_close_matches(name, names) else "; corral list-bases and the like tell"
+    raise CorralError(f"there is nothing called {name}{near}")
 
 
 def _describe_class(entry: Registered) -> None:
@@ -64,10 +67,24 @@ def _describe_class(entry: Registered) -> None:
     if entry.kind == "base":
         print()
         say(f"Bound U(s, delta): {cls.formula}", following="  ")
-    text = inspect.getdoc(inspect.getmodule(cls))
+    if entry.kind == "meta":
+        print()
+        say(f"Needs: {', '.join(_needs(cls))}", following="  ")
+    text = inspect.getdoc(inspect.getmodule(cls)) or inspect.getdoc(cls)
     if text:
         print()
         say_paragraphs(text)
+
+
+def _needs(meta: Any) -> list[str]:
+    """What a meta-algorithm declares."""
+    bounds = {"none": "no bound", "one": "a bound for its rate, where that is auto", "every": "every base's bound"}
+    return [
+        "the number of rounds" if meta.horizon else "no horizon",
+        bounds[meta.bounds],
+        f"{meta.player} players",
+        f"{meta.feedback} feedback",
+    ]
 
 
 def _print_parameters(cls: Any) -> None:
@@ -129,8 +146,11 @@ def _print_guarantee(point: Experiment, guarantee: Guarantee) -> None:
     print(f"\nThe paper's theorem for {guarantee.curve}{' at ' + point.at if point.at else ''}")
     say(f"regret of order {guarantee.formula}", "  ", "    ")
     say(f"row of the table: {guarantee.row}; constants and logarithms are left out", "  ", "    ")
+    if not guarantee.promises:
+        say("No base has a bound below linear, so it promises nothing.", "  ")
+    everyone = len(point.curve(guarantee.curve).bases)
     for promise in guarantee.promises:
-        who = "any base" if len(guarantee.promises) == 1 else " or ".join(_grouped(list(promise.bases)))
+        who = "any base" if len(promise.bases) == everyone else " or ".join(_grouped(list(promise.bases)))
         say(
             f"if {who} is the best adapted one: {number(promise.shape)} from its shape (alpha = "
             f"{promise.exponent:.3g}), {number(promise.literal)} from its literal bound",

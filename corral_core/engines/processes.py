@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -24,8 +25,16 @@ _shared: dict[str, Any] = {}
 
 
 def _start(sources: list[dict[str, Any]], played: Any) -> None:
-    """In a worker: what it shares with the parent."""
+    """In a worker: what it shares with the parent, with which it also ends."""
     _shared.update(sources=sources, played=played)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 @cache

@@ -187,3 +187,19 @@ def test_an_interrupt_is_one_line_and_leaves_nobody_behind(engine: str, delay: f
         _, said = process.communicate(timeout=30)  # ends only when every process that holds the pipes has ended
     assert (process.returncode, said) == (130, "Interrupted.\n")
     assert not [file for file in tmp_path.rglob(".*") if file.is_file()]
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
+def test_workers_end_with_the_command(sent: signal.Signals, code: int, tmp_path: Path) -> None:
+    """Sent to the command alone, as a scheduler does it."""
+    command = [*CORRAL, "run", "epsilon-greedy", "--workers", "2", "--out", "out"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while not (tmp_path / "out" / "experiment.json").exists():
+            time.sleep(0.05)
+        time.sleep(2)
+        process.send_signal(sent)
+        _, said = process.communicate(timeout=30)  # ends only when every process that holds the pipes has ended
+    assert process.returncode == code
+    assert "Traceback" not in said

@@ -63,7 +63,10 @@ def test_no_plain_meta_finds_the_erring_base(meta) -> None:
 
 
 def test_the_erring_base_errs_as_it_says() -> None:
-    """Both slots occur, the other base never errs, and B's regret alone is four times the lower bound's sum."""
+    """Both slots occur, the other base never errs, and B's regret alone is four times the lower bound's sum.
+
+    4.5 standard errors, and 9 for the number of either slot: fails by chance in 1e-5.
+    """
     environment = LowerBoundSqrt()
     problem = attrs.evolve(environment.problem, horizon=1000, delta=0.001)
     base = SqrtBase(slot=0).resolve(problem)
@@ -93,7 +96,7 @@ def test_the_erring_base_errs_as_it_says() -> None:
     [("P", 0.5, False, 100), ("P", 0.9, True, 3981), ("Q", 0.5, False, 731), ("Q", 0.9, True, 291)],
 )
 def test_published_regrets_of_the_unknown_rate_bases(world, exponent, reveals, published) -> None:
-    """At T = 10,000, x = .5, y = .9: within 4.5 standard errors and the rounding of the published number."""
+    """At T = 10,000, x = .5, y = .9: within 4.5 standard errors and the rounding of the published number; 1e-5 each."""
     environment = LowerBoundUnknownRate(world=world)
     problem = attrs.evolve(environment.problem, horizon=10_000, delta=1e-4)
     base = UnknownRateBase(exponent=exponent, reveals=reveals).resolve(problem)

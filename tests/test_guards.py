@@ -1,0 +1,157 @@
+"""Mistakes that a plugin's author makes: each is named, with who made it, and none is played on."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from corral_mab.bases.ucb import Ucb
+from corral_mab.environments.arms import BernoulliArms
+
+from corral_core.chunks import run_chunk
+from corral_core.errors import CorralError
+from corral_core.experiment import parse
+from corral_core.metas.corral import Corral
+from corral_core.metas.uniform import Uniform
+from corral_core.options import PRESETS
+from corral_core.protocols import Observation, Problem
+from corral_core.selection import Selection
+from corral_core.simulation import Curve, bytes_per_row, simulate
+
+PROBLEM = Problem("the shop", arms=3, noise=0.5, low=0.0, high=1.0, horizon=100, delta=0.01)
+
+
+def selection(base, meta=None, problem=PROBLEM, **options) -> Selection:
+    rng = np.random.default_rng(1)
+    told = {"rows": 4, "rounds": 50, "options": PRESETS["practice"], **options}
+    return Selection([base.resolve(problem)], meta, problem, rng=rng, **told)
+
+
+class Acts:
+    """A base whose `act` returns what it is told to."""
+
+    def __new__(cls, returned):
+        @attrs.frozen
+        class Acting(Ucb):
+            name = "acting"
+
+            def act(self, policy, observation, rng):
+                return returned
+
+        return Acting()
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        ([0, 1, 2, 0], "acting: act must return an array, or Rows with action, not list"),
+        (None, "acting: act must return an array, or Rows with action, not NoneType"),
+        (np.array(1), r"acting: act must return an action a row, 4 of them, not shape \(\)"),
+        (np.array([0, 1]), r"acting: act must return an action a row, 4 of them, not shape \(2,\)"),
+        (np.zeros((4, 1), dtype=int), r"acting: act must return whole numbers of shape \(4,\), not int64 of \(4, 1\)"),
+        (np.zeros(4), r"acting: act must return whole numbers of shape \(4,\), not float64"),
+        (np.zeros(4, dtype=bool), r"acting: act must return whole numbers of shape \(4,\), not bool"),
+        (np.array([0, 1, -1, 2]), "acting: act returned arm -1; the shop has 0 to 2"),
+        (np.array([0, 1, 3, 2]), "acting: act returned arm 3; the shop has 0 to 2"),
+    ],
+)
+def test_actions_that_are_none(returned, sentence: str) -> None:
+    with pytest.raises(CorralError, match=sentence):
+        selection(Acts(returned)).ask()
+
+
+def test_an_arm_that_is_masked() -> None:
+    @attrs.frozen
+    class Masked(Ucb):
+        name = "masked"
+        masks = True
+
+    mask = np.ones((4, 3), dtype=bool)
+    mask[2, 0] = False
+    chosen = selection(Masked(), problem=attrs.evolve(PROBLEM, masked=True))
+    with pytest.raises(CorralError, match="masked: act returned an arm that the mask takes away"):
+        chosen.ask(Observation(mask=mask))
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence"),
+    [
+        (np.zeros(4, dtype=int), "careless: choose must return bases and probabilities, not ndarray"),
+        ((np.zeros((4, 1), dtype=int), None), r"careless: choose must return a whole number a row, of shape \(4,\)"),
+        ((np.zeros(4), None), "careless: choose must return a whole number a row"),
+        ((np.full(4, 1), None), "careless: choose must return bases 0 to 0, not 1"),
+        ((np.zeros(4, dtype=int), np.ones((1, 4))), r"a probability a row, not shape \(1, 4\)"),
+    ],
+)
+def test_choices_that_are_none(choice, sentence: str) -> None:
+    @attrs.frozen
+    class Careless(Uniform):
+        name = "careless"
+
+        def choose(self, state, active, rng):
+            return choice
+
+    with pytest.raises(CorralError, match=sentence):
+        selection(Ucb(), Careless()).ask()
+
+
+@pytest.mark.parametrize(
+    ("do", "sentence"),
+    [
+        (lambda: selection(Ucb(), rows=0), "at least one row and one round, not 0 and 50"),
+        (lambda: selection(Ucb(), Corral(), rounds=0), "at least one row and one round, not 4 and 0"),
+        (lambda: selection(Ucb()).ask(np.zeros(4)), "ask needs an Observation, not ndarray"),
+        (
+            lambda: Selection([Ucb()], None, PROBLEM, rows=1, rounds=1, rng=np.random.default_rng(1)),
+            r"ucb does not know its arms: call resolve\(problem\) on it first",
+        ),
+    ],
+)
+def test_a_live_system_that_is_set_up_wrongly(do, sentence: str) -> None:
+    with pytest.raises(CorralError, match=sentence):
+        do()
+
+
+def test_rewards_that_are_no_numbers() -> None:
+    chosen = selection(Ucb())
+    _, ticket = chosen.ask()
+    with pytest.raises(CorralError, match="rewards must be numbers, not ndarray"):
+        chosen.tell(ticket, np.array(["a", "b", "c", "d"]))
+
+
+def test_regret_that_is_not_one_a_row() -> None:
+    class Summed(BernoulliArms):
+        def pay(self, instance, observation, action, rng):
+            reward, regret = super().pay(instance, observation, action, rng)
+            return reward, regret.sum()
+
+    problem = attrs.evolve(Summed().problem, horizon=10, delta=0.1)
+    alone = Curve("ucb", (Ucb().resolve(problem),), ("ucb",), None, PRESETS["practice"])
+    streams = {name: np.random.default_rng(1) for name in ("instances", "plays", "choices")}
+    with pytest.raises(CorralError, match=r"bernoulli-arms must give a regret a row, of shape \(3,\), not \(\)"):
+        simulate(Summed(), problem, alone, rows=3, horizon=10, **streams)
+
+
+@pytest.mark.parametrize("method", ["init", "policy"])
+def test_states_and_policies_that_are_no_rows(method: str) -> None:
+    returning_none = {method: lambda *_: None, "name": "empty"}
+    empty = attrs.frozen(type("Empty", (Ucb,), returning_none))().resolve(PROBLEM)
+    curve = Curve("empty", (empty,), ("empty",), None, PRESETS["paper"])
+    with pytest.raises(CorralError, match=f"empty: {method} must return Rows, not NoneType"):
+        bytes_per_row(BernoulliArms(arms=3), [curve], 10)
+
+
+def test_an_exception_of_a_plugin_says_where_it_came_from() -> None:
+    @attrs.frozen
+    class Raising(Ucb):
+        name = "raising"
+
+        def learn(self, state, rows, feedback, rng):
+            raise ZeroDivisionError("a bug of the author's")
+
+    source = {"name": "try", "horizon": 10, "environment": {"name": "bernoulli-arms"}, "bases": [{"name": "ucb"}]}
+    experiment = parse(source)
+    curve = Curve("raising", (Raising().resolve(experiment.problem),), ("raising",), None, PRESETS["practice"])
+    with pytest.raises(ZeroDivisionError) as raised:
+        run_chunk(attrs.evolve(experiment, curves=(curve,)), "raising", 0)
+    assert raised.value.__notes__ == ["in experiment try, curve raising, chunk 0"]
