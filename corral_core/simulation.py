@@ -11,7 +11,7 @@ from numpy.random import Generator
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
 from corral_core.guards import record_of
-from corral_core.options import Options, options_for
+from corral_core.options import PRESETS, Options, options_for
 from corral_core.protocols import Base, Environment, Meta, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_core.selection import Selection, Ticket
@@ -141,6 +141,33 @@ def simulate(
         if progress:
             progress(done)
     return recorder.record
+
+
+def try_out(
+    environment: Environment,
+    bases: Sequence[Base],
+    meta: Meta | None = None,
+    *,
+    horizon: int,
+    rows: int = 32,
+    seed: int = 1,
+    preset: str = "practice",
+) -> Record:
+    """A base alone, or a meta-algorithm over several, in an environment: the quickest way to see one play."""
+    problem = attrs.evolve(environment.problem, horizon=horizon, delta=1 / max(horizon, 2))
+    fitted = tuple(base.resolve(problem) for base in bases)
+    curve = Curve("trial", fitted, tuple(base.name for base in bases), meta, PRESETS[preset])
+    instances, plays, choices = np.random.default_rng(seed).spawn(3)
+    return simulate(
+        environment,
+        problem,
+        curve,
+        rows=rows,
+        horizon=horizon,
+        instances=instances,
+        plays=plays,
+        choices=choices,
+    )
 
 
 def _asked(ticket: Ticket | None) -> Ticket:

@@ -10,10 +10,9 @@ from corral_core.environments import EpisodicMdp
 from corral_core.errors import CorralError
 from corral_core.metas.corral import Corral
 from corral_core.metas.original_corral import OriginalCorral
-from corral_core.options import PRESETS
 from corral_core.protocols import Base, Problem, parameter
 from corral_core.rows import Array, Rows
-from corral_core.simulation import Curve, simulate
+from corral_core.simulation import try_out
 
 STAGES = 4
 
@@ -90,26 +89,10 @@ class Walker(Base):
         assert (episode.alive[:, 1:] == (ended[:, :-1] == 0)).all()
 
 
-def run(curve: Curve, rows: int, episodes: int):
-    streams = [np.random.default_rng(seed) for seed in (1, 2, 3)]
-    return simulate(
-        Walk(),
-        Walk().problem,
-        curve,
-        rows=rows,
-        horizon=episodes,
-        instances=streams[0],
-        plays=streams[1],
-        choices=streams[2],
-    )
-
-
 @pytest.mark.parametrize("preset", ["practice", "paper"])
 def test_mean_regret_of_an_episode_is_the_lost_value(preset: str) -> None:
     """V* - V^pi by exact evaluation; 20,000 episodes, 4.5 standard errors: fails by chance in 1e-5."""
-    walker = Walker(0.5)
-    alone = Curve("walker", (walker,), ("walker",), None, PRESETS[preset])
-    record = run(alone, rows=2000, episodes=10)
+    record = try_out(Walk(), [Walker(0.5)], rows=2000, horizon=10, preset=preset)
     value = np.zeros(4)
     for _ in range(STAGES):
         onward = np.minimum(np.arange(4) + 1, 3)
@@ -122,18 +105,16 @@ def test_mean_regret_of_an_episode_is_the_lost_value(preset: str) -> None:
 
 
 def test_a_meta_selects_over_episodes() -> None:
-    bases = (Walker(1.0), Walker(0.0), Walker(0.5))
-    curve = Curve("corral", bases, ("right", "left", "coin"), Corral(eta=0.5), PRESETS["paper"])
-    record = run(curve, rows=20, episodes=600)
+    bases = [Walker(1.0), Walker(0.0), Walker(0.5)]
+    record = try_out(Walk(), bases, Corral(eta=0.5), rows=20, horizon=600, preset="paper")
     plays = record.plays[:, -1].mean(axis=0)
     assert plays.sum() == 600
     assert plays[0] > 300, "the base that moves right should be played more than the two others together"
 
 
 def test_episodes_refuse_importance_weighted_feedback() -> None:
-    curve = Curve("original", (Walker(), Walker(0.1)), ("a", "b"), OriginalCorral(eta=0.1), PRESETS["practice"])
     with pytest.raises(CorralError, match="which episodes do not have"):
-        run(curve, rows=2, episodes=4)
+        try_out(Walk(), [Walker(), Walker(0.1)], OriginalCorral(eta=0.1), rows=2, horizon=4)
 
 
 def test_a_regret_that_is_no_number_is_named() -> None:
@@ -142,7 +123,5 @@ def test_a_regret_that_is_no_number_is_named() -> None:
             following, reward, ends, gap = super().step(instance, stage, state, action, rng)
             return following, reward, ends, gap * np.nan
 
-    alone = Curve("walker", (Walker(),), ("walker",), None, PRESETS["practice"])
-    streams = {name: np.random.default_rng(1) for name in ("instances", "plays", "choices")}
     with pytest.raises(CorralError, match="a regret that is not a finite number"):
-        simulate(Broken(), Walk().problem, alone, rows=2, horizon=3, **streams)
+        try_out(Broken(), [Walker()], rows=2, horizon=3)

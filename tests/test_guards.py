@@ -16,7 +16,7 @@ from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
 from corral_core.protocols import Observation, Problem
 from corral_core.selection import Selection
-from corral_core.simulation import Curve, bytes_per_row, simulate
+from corral_core.simulation import Curve, bytes_per_row, try_out
 
 PROBLEM = Problem("the shop", arms=3, noise=0.5, low=0.0, high=1.0, horizon=100, delta=0.01)
 
@@ -125,11 +125,8 @@ def test_regret_that_is_not_one_a_row() -> None:
             reward, regret = super().pay(instance, observation, action, rng)
             return reward, regret.sum()
 
-    problem = attrs.evolve(Summed().problem, horizon=10, delta=0.1)
-    alone = Curve("ucb", (Ucb().resolve(problem),), ("ucb",), None, PRESETS["practice"])
-    streams = {name: np.random.default_rng(1) for name in ("instances", "plays", "choices")}
     with pytest.raises(CorralError, match=r"bernoulli-arms must give a regret a row, of shape \(3,\), not \(\)"):
-        simulate(Summed(), problem, alone, rows=3, horizon=10, **streams)
+        try_out(Summed(), [Ucb()], rows=3, horizon=10)
 
 
 @pytest.mark.parametrize("method", ["init", "policy"])

@@ -16,29 +16,10 @@ from corral_mab.environments.arms import BernoulliArms, GaussianArms
 
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
-from corral_core.options import PRESETS
 from corral_core.protocols import NOTHING, Feedback, Problem
-from corral_core.simulation import Curve, simulate
+from corral_core.simulation import try_out
 
 PROBLEM = Problem(arms=4, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
-
-
-def run_alone(base, environment, rows: int, horizon: int):
-    problem = attrs.evolve(environment.problem, horizon=horizon, delta=1 / horizon)
-    base = base.resolve(problem)
-    curve = Curve(base.name, (base,), (base.name,), None, PRESETS["practice"])
-    streams = [np.random.default_rng(seed) for seed in (1, 2, 3)]
-    record = simulate(
-        environment,
-        problem,
-        curve,
-        rows=rows,
-        horizon=horizon,
-        instances=streams[0],
-        plays=streams[1],
-        choices=streams[2],
-    )
-    return record.regret[:, -1]
 
 
 def ucb_index(n: int, mean: float, s: int) -> float:
@@ -138,7 +119,7 @@ def test_learns_where_it_is_adapted(base) -> None:
     The largest of the five means is a sixth of uniform play's, with a standard error of 2 per cent of it.
     """
     environment = BernoulliArms(means=(0.2, 0.4, 0.6, 0.8))
-    regret = run_alone(base, environment, rows=64, horizon=4000)
+    regret = try_out(environment, [base], rows=64, horizon=4000).regret[:, -1]
     uniform = 0.3 * 4000
     assert regret.mean() < uniform / 3
     problem = attrs.evolve(environment.problem, horizon=4000, delta=1 / 4000)
@@ -152,7 +133,7 @@ def test_reference_numbers_of_the_two_arm_figure(c: float, published: float) -> 
     (Below c = 1000 a rare run locks in on the wrong arm and the mean of 50 has a heavy tail.) 4.5 standard errors of
     the difference of two such means, and the rounding of the published one: fails by chance in 1e-5 each.
     """
-    regret = run_alone(EpsilonGreedy(c=c), BernoulliArms(means=(0.5, 0.45)), rows=50, horizon=50_000)
+    regret = try_out(BernoulliArms(means=(0.5, 0.45)), [EpsilonGreedy(c=c)], rows=50, horizon=50_000).regret[:, -1]
     error = regret.std(ddof=1) / math.sqrt(50)
     assert abs(regret.mean() - published) < 4.5 * math.sqrt(2) * error + 0.5
 

@@ -15,7 +15,7 @@ from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
 from corral_core.protocols import Problem
 from corral_core.selection import Selection
-from corral_core.simulation import Curve, simulate
+from corral_core.simulation import try_out
 
 ROUNDS = 10_000
 ROWS = 4000
@@ -68,21 +68,8 @@ def test_the_erring_base_errs_as_it_says() -> None:
     4.5 standard errors, and 9 for the number of either slot: fails by chance in 1e-5.
     """
     environment = LowerBoundSqrt()
-    problem = attrs.evolve(environment.problem, horizon=1000, delta=0.001)
-    base = SqrtBase(slot=0).resolve(problem)
-    curve = Curve("b", (base,), ("b",), None, PRESETS["practice"])
-    streams = [np.random.default_rng(seed) for seed in (3, 4, 5)]
-    record = simulate(
-        environment,
-        problem,
-        curve,
-        rows=2000,
-        horizon=1000,
-        instances=streams[0],
-        plays=streams[1],
-        choices=streams[2],
-    )
-    errs = environment.draw(2000, np.random.default_rng(3)).erring_slot == 0
+    record = try_out(environment, [SqrtBase(slot=0)], rows=2000, horizon=1000, seed=3)
+    errs = environment.draw(2000, np.random.default_rng(3).spawn(3)[0]).erring_slot == 0
     regret = record.regret[:, -1]
     assert 800 < errs.sum() < 1200
     assert (regret[~errs] == 0).all()
@@ -98,20 +85,8 @@ def test_the_erring_base_errs_as_it_says() -> None:
 def test_published_regrets_of_the_unknown_rate_bases(world, exponent, reveals, published) -> None:
     """At T = 10,000, x = .5, y = .9: within 4.5 standard errors and the rounding of the published number; 1e-5 each."""
     environment = LowerBoundUnknownRate(world=world)
-    problem = attrs.evolve(environment.problem, horizon=10_000, delta=1e-4)
-    base = UnknownRateBase(exponent=exponent, reveals=reveals).resolve(problem)
-    curve = Curve("b", (base,), ("b",), None, PRESETS["practice"])
-    streams = [np.random.default_rng(seed) for seed in (6, 7, 8)]
-    record = simulate(
-        environment,
-        problem,
-        curve,
-        rows=100,
-        horizon=10_000,
-        instances=streams[0],
-        plays=streams[1],
-        choices=streams[2],
-    )
+    base = UnknownRateBase(exponent=exponent, reveals=reveals)
+    record = try_out(environment, [base], rows=100, horizon=10_000)
     regret = record.regret[:, -1]
     assert abs(regret.mean() - published) < 4.5 * regret.std(ddof=1) / 10 + 1
 
