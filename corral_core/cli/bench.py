@@ -25,7 +25,10 @@ def bench(
     horizon: Annotated[int | None, typer.Option(help="Plays; each workload's own unless said.", min=2)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a workload, a line each.")] = False,
 ) -> None:
-    """Time fixed workloads on one core: microseconds a play and replicate, and peak memory."""
+    """Time fixed workloads on one core.
+
+    Microseconds a play and replicate, and peak memory.
+    """
     import json
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor

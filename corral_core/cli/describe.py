@@ -20,7 +20,10 @@ def register(app: typer.Typer) -> None:
 def describe(
     name: Annotated[str, typer.Argument(help="A base, meta, environment or experiment, or a TOML file.")],
 ) -> None:
-    """Parameters, bound and source of anything Corral knows; for an experiment, the guarantee that holds for it."""
+    """Say what anything is.
+
+    Parameters, bound and source; for an experiment, the guarantee that holds for it, and which preconditions fail.
+    """
     from corral_core.experiment import is_file
     from corral_core.registry import get_registry
 
@@ -69,7 +72,7 @@ def _describe_class(entry: Registered) -> None:
         say(f"Bound U(s, delta): {cls.formula}", following="  ")
     if entry.kind == "meta":
         print()
-        say(f"Needs: {', '.join(_needs(cls))}", following="  ")
+        say(f"Needs: {'; '.join(_needs(cls))}", following="  ")
     text = inspect.getdoc(inspect.getmodule(cls)) or inspect.getdoc(cls)
     if text:
         print()
@@ -78,7 +81,7 @@ def _describe_class(entry: Registered) -> None:
 
 def _needs(meta: Any) -> list[str]:
     """What a meta-algorithm declares."""
-    bounds = {"none": "no bound", "one": "a bound for its rate, where that is auto", "every": "every base's bound"}
+    bounds = {"none": "no bound", "one": "a bound, for a rate that is auto", "every": "every base's bound"}
     return [
         "the number of rounds" if meta.horizon else "no horizon",
         bounds[meta.bounds],

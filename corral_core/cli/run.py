@@ -26,7 +26,7 @@ def run(
     workers: Annotated[int | None, typer.Option(help="Worker processes; as many as cores unless said.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play an experiment: progress while it runs, a table of regret at the end."""
+    """Play an experiment and show what it cost."""
     from corral_core.errors import CorralError
     from corral_core.experiment import load
     from corral_core.registry import get_registry
