@@ -46,9 +46,9 @@ from typing import Any
 import attrs
 
 from corral_core.errors import CorralError
-from corral_core.fitting import check_fit, meta_problem
+from corral_core.fitting import check_fit
 from corral_core.grids import expand, follow_horizon, product
-from corral_core.options import PRESETS, Options, options_for
+from corral_core.options import PRESETS, Options
 from corral_core.parsing import build, check_keys, convert, shown
 from corral_core.plugins import Kind
 from corral_core.protocols import Base, Environment, Problem
@@ -105,6 +105,10 @@ class Experiment:
     def rows(self, chunk: int) -> int:
         """How many replicates a chunk holds."""
         return min(self.chunk, self.replicates - chunk * self.chunk)
+
+    def choices(self, curve: Curve) -> list[str]:
+        """What a curve's meta chose for itself, a sentence each."""
+        return curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
 
     def curve(self, name: str) -> Curve:
         """The curve of this name."""
@@ -354,11 +358,9 @@ def _check(curves: list[Curve], environment: Environment, problem: Problem, hori
     """Whatever a run would stumble over at its first play."""
     for curve in curves:
         try:
-            options = options_for(curve.meta, curve.options)
-            check_fit(curve.bases, curve.meta, problem, options)
+            check_fit(curve.bases, curve.meta, problem, curve.options)
             if curve.meta is not None:
-                rounds = curve.rounds(horizon)
-                curve.meta.init(1, meta_problem(curve.bases, curve.meta, problem, options, rounds))
+                curve.meta.init(1, curve.told(problem, horizon))
         except CorralError as refused:
             raise CorralError(f"{where}: {refused}") from None
 
@@ -368,14 +370,3 @@ def _bytes_per_row(environment: Environment, curves: list[Curve], horizon: int, 
         return bytes_per_row(environment, curves, horizon)
     except (MemoryError, OverflowError, ValueError) as problem:  # numpy's words for arrays beyond all bounds
         raise CorralError(f"{where}: one replicate cannot be set up: {problem}") from None
-
-
-def choices(experiment: Experiment) -> dict[str, list[str]]:
-    """What each meta chose for itself, by curve."""
-    found = {}
-    for curve in experiment.curves:
-        if curve.meta is not None:
-            options = options_for(curve.meta, curve.options)
-            told = meta_problem(curve.bases, curve.meta, experiment.problem, options, curve.rounds(experiment.horizon))
-            found[curve.name] = curve.meta.choices(told)
-    return found

@@ -40,7 +40,7 @@ def group_kin(bases: Sequence[Base]) -> list[Array]:
     return [np.asarray(group, dtype=np.intp) for group in groups]
 
 
-def meta_problem(bases: Sequence[Base], meta: Meta, problem: Problem, options: Options, rounds: int) -> MetaProblem:
+def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, rounds: int) -> MetaProblem:
     """What the meta-algorithm is told: bounds and gains scaled so that mean rewards span [0, 1]."""
     low, high = problem.range
     span = (high - low) or 1.0

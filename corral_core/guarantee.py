@@ -16,10 +16,9 @@ import numpy as np
 
 from corral_core.bounds import Bound, Term, corral_guarantee, exp3p_guarantee, smoothing_needs, target
 from corral_core.experiment import Experiment
-from corral_core.fitting import meta_problem
 from corral_core.metas.corral import Corral
 from corral_core.metas.exp3p import Exp3P
-from corral_core.options import Options, options_for
+from corral_core.options import Options
 from corral_core.protocols import MetaProblem
 from corral_core.simulation import Curve
 
@@ -66,16 +65,12 @@ def guarantees(experiment: Experiment) -> list[Guarantee]:
     found = []
     for curve in experiment.curves:
         if isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw":
-            options = options_for(curve.meta, curve.options)
-            rounds = curve.rounds(experiment.horizon)
-            told = meta_problem(curve.bases, curve.meta, experiment.problem, options, rounds)
-            found.append(_guarantee(experiment, curve, curve.meta, options, told))
+            told = curve.told(experiment.problem, experiment.horizon)
+            found.append(_guarantee(experiment, curve, curve.meta, told))
     return found
 
 
-def _guarantee(
-    experiment: Experiment, curve: Curve, meta: Corral | Exp3P, options: Options, told: MetaProblem
-) -> Guarantee:
+def _guarantee(experiment: Experiment, curve: Curve, meta: Corral | Exp3P, told: MetaProblem) -> Guarantee:
     low, high = experiment.problem.range
     rate = meta.rate(told)
     if isinstance(meta, Corral):
@@ -96,7 +91,7 @@ def _guarantee(
         formula=formula,
         promises=tuple(Promise(tuple(labels), *values) for values, labels in promises.items()),
         most=experiment.horizon * (high - low),
-        conditions=tuple(_conditions(experiment, curve, meta, options, told)),
+        conditions=tuple(_conditions(experiment, curve.options, meta, told)),
     )
 
 
@@ -111,7 +106,7 @@ def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> 
 
 
 def _conditions(
-    experiment: Experiment, curve: Curve, meta: Corral | Exp3P, options: Options, told: MetaProblem
+    experiment: Experiment, options: Options, meta: Corral | Exp3P, told: MetaProblem
 ) -> Iterator[Condition]:
     low, high = experiment.problem.range
     yield Condition("bases are smoothed", options.player == "smooth")

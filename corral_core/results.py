@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from corral_core.engines import Done
-from corral_core.experiment import Experiment, choices
+from corral_core.experiment import Experiment
 from corral_core.simulation import Curve, Record
 
 
@@ -43,7 +43,7 @@ class Result:
             "replicates": count,
             "plays": self.experiment.horizon,
             "plays_per_base": dict(zip(self.curve.labels, map(float, plays), strict=True)),
-            "choices": choices(self.experiment).get(self.curve.name, []),
+            "choices": self.experiment.choices(self.curve),
             "seconds": round(self.seconds, 3),
         }
 

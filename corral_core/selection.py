@@ -125,7 +125,7 @@ class Selection:
         if meta is not None:
             self.low, high = problem.range
             self.span = (high - self.low) or 1.0
-            self.meta_problem = meta_problem(bases, meta, problem, self.options, rounds)
+            self.meta_problem = meta_problem(bases, problem, self.options, rounds)
             self.state = meta.init(rows, self.meta_problem)
             self._judge(problem)
 

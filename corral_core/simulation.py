@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows
+from corral_core.fitting import given_rows, meta_problem
 from corral_core.guards import record_of
 from corral_core.options import PRESETS, Options, options_for
-from corral_core.protocols import Base, Environment, Meta, Observation, Problem
+from corral_core.protocols import Base, Environment, Meta, MetaProblem, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_core.selection import Selection, Ticket
 
@@ -27,16 +27,20 @@ class Curve:
     bases: tuple[Base, ...]
     labels: tuple[str, ...]  # of the bases
     meta: Meta | None
-    options: Options
+    asked_for: Options
 
     @property
-    def steps(self) -> int:
-        """Plays a round."""
-        return options_for(self.meta, self.options).steps
+    def options(self) -> Options:
+        """What the meta can have of the options that were asked for."""
+        return options_for(self.meta, self.asked_for)
 
     def rounds(self, horizon: int) -> int:
         """Rounds that this many plays make; an unfinished one counts."""
-        return -(-horizon // self.steps)
+        return -(-horizon // self.options.steps)
+
+    def told(self, problem: Problem, horizon: int) -> MetaProblem:
+        """What the meta is told before the first round."""
+        return meta_problem(self.bases, problem, self.options, self.rounds(horizon))
 
 
 class Record(Rows):
@@ -61,7 +65,7 @@ class _Recorder:
     def __init__(self, curve: Curve, rows: int, horizon: int) -> None:
         self.at = points(horizon)
         shape = (rows, len(self.at), len(curve.bases))
-        self.steps = curve.steps
+        self.steps = curve.options.steps
         self.record = Record(
             reward=np.zeros(shape[:2]),
             regret=np.zeros(shape[:2]),
@@ -186,7 +190,7 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
         for base in curve.bases:
             fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
-            if options_for(curve.meta, curve.options).player == "smooth":
+            if curve.options.player == "smooth":
                 recorded = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy")
                 policy = max(policy, recorded.nbytes)
         # Pages of doubling size are on average three quarters full.

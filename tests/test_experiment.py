@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from corral_core.errors import CorralError
-from corral_core.experiment import Experiment, choices, load, parse, read, sweep
+from corral_core.experiment import Experiment, load, parse, read, sweep
 from corral_core.options import PRESETS
 from corral_core.registry import get_registry
 
@@ -59,7 +59,7 @@ def test_the_papers_figure() -> None:
     assert [len(corral.bases), len(alone)] == [18, 19]
     assert (corral.bases[0].c, corral.bases[-1].c) == (1.0, 100_000.0)  # type: ignore[attr-defined]
     assert alone[-1].name == "ucb"
-    assert choices(figure)["corral"] == ["eta = 0.1265 (given)"]  # 20/sqrt(25,000 rounds)
+    assert figure.choices(figure.curve("corral")) == ["eta = 0.1265 (given)"]  # 20/sqrt(25,000 rounds)
 
 
 def test_a_file_is_named_after_itself_unless_it_says_otherwise(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_bases_alone(alone: str, expected: list[str]) -> None:
     assert names(experiment) == expected
     for curve in experiment.curves[1:]:
         assert curve.meta is None
-        assert curve.steps == (2 if "smoothed" in curve.name else 1)
+        assert curve.options.steps == (2 if "smoothed" in curve.name else 1)
 
 
 def test_other_bases_are_played_alone_and_only_alone() -> None:
@@ -199,7 +199,9 @@ def test_auto_rates_follow_the_horizon() -> None:
     bases = [{"name": "epsilon-greedy", "grid": {"c": [1, 10]}}]
     for point in points("horizon", [100, 10_000], bases=bases):
         eta = (2 / (point.horizon / 2)) ** 0.5 / 0.5
-        assert choices(point)["corral"] == [f"eta = {eta:.4g} (auto: the paper's table, row 'alpha and c known')"]
+        assert point.choices(point.curve("corral")) == [
+            f"eta = {eta:.4g} (auto: the paper's table, row 'alpha and c known')"
+        ]
 
 
 def test_the_number_of_bases_can_be_swept() -> None:

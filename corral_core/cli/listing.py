@@ -34,17 +34,20 @@ def show_json(rows: Sequence[object]) -> None:
     print(json.dumps(rows, indent=2))
 
 
-def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Console:
-    """Print a table; in a pipe every row stays on one line."""
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Console:
+    """Print a table; in a pipe every row stays on one line. With `numbers`, all columns but the first hold them."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(markup=False, emoji=False, highlight=False)
     if not sys.stdout.isatty():
         console.width = 10_000
+    elif numbers:
+        header = [title.replace(" (", "\n(") for title in header]  # leaves room for the names in the first column
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in header:
-        table.add_column(title, overflow="fold", no_wrap=title not in ("summary", "brings"))
+    for place, title in enumerate(header):
+        wraps = numbers or title in ("summary", "brings")
+        table.add_column(title, justify="right" if numbers and place else "left", overflow="fold", no_wrap=not wraps)
     for row in rows:
         table.add_row(*row)
     console.print(table)

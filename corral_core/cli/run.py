@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -49,7 +49,6 @@ def run(
 
 def _announce(points: list[Experiment]) -> None:
     from corral_core.cli.text import plays, say
-    from corral_core.experiment import choices
 
     first = points[0]
     if first.question:
@@ -62,9 +61,9 @@ def _announce(points: list[Experiment]) -> None:
         f"seed {first.seed}"
     )
     for point in points:
-        for curve, chosen in choices(point).items():
-            for sentence in chosen:
-                say(f"{curve}{', ' + point.at if point.at else ''}: {sentence}", "  ", "    ")
+        for curve in point.curves:
+            for sentence in point.choices(curve):
+                say(f"{curve.name}{', ' + point.at if point.at else ''}: {sentence}", "  ", "    ")
     print()
 
 
@@ -91,6 +90,7 @@ def _print_tables(points: list[Experiment], results: list[Result]) -> None:
 
 
 def _print_regret(results: list[Result]) -> None:
+    from corral_core.cli.listing import show_table
     from corral_core.cli.text import number
 
     summaries = [result.summary() for result in results]
@@ -100,11 +100,12 @@ def _print_regret(results: list[Result]) -> None:
         value = summary["mean_regret"] if known else summary["mean_reward"]
         error = "" if summary["standard_error"] is None else number(summary["standard_error"])
         rows.append([summary["name"], number(value), error, f"{summary['seconds']:.1f} s"])
-    _table(["curve", "mean regret" if known else "mean reward", "std. error", "time"], rows)
+    show_table(["curve", "mean regret" if known else "mean reward", "std. error", "time"], rows, numbers=True)
 
 
 def _print_plays(results: list[Result]) -> None:
     """How often each meta played each base."""
+    from corral_core.cli.listing import show_table
     from corral_core.cli.text import number
 
     chosen = [result for result in results if result.curve.meta is not None and len(result.curve.bases) > 1]
@@ -120,21 +121,4 @@ def _print_plays(results: list[Result]) -> None:
             cells.append(number(share) + (f" (dropped in {dropped:.0%})" if dropped else ""))
         rows.append([label, *cells])
     print()
-    _table(header, rows)
-
-
-def _table(header: list[str], rows: list[list[Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(markup=False, emoji=False, highlight=False)
-    if console.is_terminal:
-        header = [title.replace(" (", "\n(") for title in header]  # leaves room for the names of bases
-    else:
-        console.width = 10_000
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for number, title in enumerate(header):
-        table.add_column(title, justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    show_table(header, rows, numbers=True)

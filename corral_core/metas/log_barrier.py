@@ -58,19 +58,6 @@ def log_barrier_step(p: Array, eta: Array, chosen: Array, loss: Array, active: A
     return q
 
 
-def log_barrier_step_full(p: Array, eta: Array, loss: Array) -> Array:
-    """The step for a full vector of losses, (bases, rows) like the rest."""
-    g = 1 / (eta * p)
-    lowest = np.expand_dims((g + loss).argmin(axis=0), 0)
-    least = np.take_along_axis(g, lowest, axis=0)
-    loss = loss - np.take_along_axis(loss, lowest, axis=0)
-    g = (g - least) + loss
-    v = least[0] - loss.min(axis=0)
-    q = _newton(1 / eta, eta, g, v)
-    q /= q.sum(axis=0)
-    return q
-
-
 def _newton(w: Array, eta: Array, g: Array, v: Array) -> Array:
     """p(v) at the root of S(v) = 1, from a v at which S <= 1."""
     q, z = np.empty_like(g), np.empty_like(g)

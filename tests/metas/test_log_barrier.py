@@ -13,7 +13,7 @@ from mpmath import mpf
 from numpy.random import Generator
 
 from corral_core.metas import log_barrier
-from corral_core.metas.log_barrier import log_barrier_step, log_barrier_step_full
+from corral_core.metas.log_barrier import log_barrier_step
 from corral_core.rows import Array
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -229,29 +229,6 @@ def test_the_loss_of_a_base_that_was_dropped_since_changes_nothing(loss: float) 
     np.testing.assert_allclose(found, p, rtol=1e-14, atol=0)
 
 
-# --- full vectors of losses ---
-
-
-@some
-@given(sizes, seeds)
-def test_a_step_with_a_full_vector_of_losses(bases: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    p, eta = distribution(bases, rng), rates(bases, rng)
-    loss = losses(p, rng) * rng.choice([1, -1], bases)
-    assert_exact(log_barrier_step_full(p[:, None], eta[:, None], loss[:, None])[:, 0], p, eta, loss)
-
-
-def test_full_vectors_agree_with_one_hot_losses_and_ignore_a_constant() -> None:
-    rng = np.random.default_rng(5)
-    p = rng.dirichlet(np.ones(6), 20).T
-    eta, chosen, loss = rng.uniform(0.1, 1, (6, 20)), rng.integers(0, 6, 20), rng.uniform(-2, 9, 20)
-    full = np.zeros((6, 20))
-    full[chosen, np.arange(20)] = loss
-    expected = log_barrier_step(p, eta, chosen, loss)
-    np.testing.assert_allclose(log_barrier_step_full(p, eta, full), expected, rtol=1e-13)
-    np.testing.assert_allclose(log_barrier_step_full(p, eta, full + 100.0), expected, rtol=1e-11)
-
-
 # --- how soon it ends ---
 
 
@@ -271,6 +248,5 @@ def test_newton_ends_within_twelve_steps(monkeypatch: pytest.MonkeyPatch) -> Non
         log_barrier_step(p, eta, chosen, np.abs(loss))
         log_barrier_step(p, eta, chosen, loss)
         log_barrier_step(p, eta, chosen, loss, np.ones(p.shape, dtype=bool))
-        log_barrier_step_full(p, eta, np.where(np.arange(bases)[:, None] == chosen, loss, 0.0))
-    assert len(taken) == 16
+    assert len(taken) == 12
     assert max(taken) <= 12
