@@ -1,4 +1,7 @@
-"""Two ready-made ways to write an environment: a bandit says `observe` and `pay`, an MDP `start` and `step`."""
+"""Two ready-made ways to write an environment: a bandit says `observe` and `pay`, an MDP `start` and `step`.
+
+`chosen` and `gaussian` are what most bandits pay with.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,19 @@ class Bandit(Environment):
         action = act(observation)
         reward, regret = self.pay(instance, observation, action, rng)
         return Play(observation, action, reward, regret)
+
+
+def chosen(values: Array, action: Array) -> Array:
+    """Of (rows, arms) values, that of each row's action."""
+    rows, arms = values.shape
+    found: Array = values.take(np.arange(0, rows * arms, arms) + action)
+    return found
+
+
+def gaussian(means: Array, best: Array, action: Array, noise: float, rng: Generator) -> tuple[Array, Array]:
+    """Reward and pseudo-regret where arms pay their means (rows, arms) plus Gaussian noise."""
+    mean = chosen(means, action)
+    return mean + noise * rng.standard_normal(len(action)), best - mean
 
 
 @attrs.frozen

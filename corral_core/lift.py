@@ -26,7 +26,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.protocols import Base, Feedback, Observation, Problem, Trajectory, knobs, refuse
-from corral_core.rows import Array, Rows, object_array
+from corral_core.rows import Array, Rows, object_array, snapshot
 
 
 class Learners(Rows):
@@ -60,6 +60,8 @@ class Lifted(Base):
         for row in range(len(given)):
             kin = attrs.evolve(self, **{name: value[row] for name, value in values.items()}) if values else self
             learners.append(kin.make(self.problem))
+        if hasattr(given, "features"):
+            learners = [_BesideArms(learner, given.features[row]) for row, learner in enumerate(learners)]
         return Learners(object_array(learners))
 
     def policy(self, state: Learners, rows: Array) -> Learners:
@@ -76,6 +78,23 @@ class Lifted(Base):
         plays = zip(state.learner[rows], contexts, feedback.action, feedback.reward, strict=True)
         for learner, context, action, reward in plays:
             learner.learn(context, action, float(reward))
+
+
+@attrs.define
+class _BesideArms:
+    """A learner whose arms are fixed: it is shown their features at every play."""
+
+    learner: Any
+    features: Array
+
+    def act(self, context: Any, rng: Generator) -> Any:
+        return self.learner.act(self.features if context is None else context, rng)
+
+    def learn(self, context: Any, action: Any, reward: float) -> None:
+        self.learner.learn(self.features if context is None else context, action, reward)
+
+    def snapshot(self) -> _BesideArms:
+        return _BesideArms(snapshot(self.learner), self.features)
 
 
 @attrs.frozen

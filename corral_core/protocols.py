@@ -33,11 +33,12 @@ def knob(default: Any = attrs.NOTHING, *, help: str, validator: Any = None) -> A
     return attrs.field(default=default, validator=validator, metadata={"help": help, "knob": True})
 
 
-def fitted(*, help: str, validator: Any = None) -> Any:
+def fitted(*, help: str, validator: Any = None, knob: bool = False) -> Any:
     """A field that `resolve` takes from the field of the same name of the problem, where the user left it open."""
     if validator is not None:
         validator = attrs.validators.optional(validator)
-    return attrs.field(default=None, validator=validator, metadata={"help": help, "fitted": True})
+    metadata = {"help": help, "fitted": True} | ({"knob": True} if knob else {})
+    return attrs.field(default=None, validator=validator, metadata=metadata)
 
 
 def knobs(base: Base) -> dict[str, Any]:
@@ -90,7 +91,8 @@ class Problem:
     actions: Literal["finite", "ball", "ellipsoid"] = "finite"
     arms: int | None = None
     dimension: int | None = None
-    changing: bool = False  # the action set or the context changes from play to play
+    changing: bool = False  # the action set or the context changes from play to play, and every observation shows it
+    shared: bool = False  # one context for all arms, in place of features of each
     masked: bool = False  # not every arm is there at every play
     episodic: bool = False  # a play is an episode
     states: int | None = None
@@ -165,7 +167,6 @@ class Base(ABC):
     episodic: ClassVar[bool] = False
     masks: ClassVar[bool] = False  # honours masked action sets
     learns_from_others: ClassVar[bool] = False  # can learn from an action that it did not choose
-    rarely_changes: ClassVar[bool] = False  # `changed` says when the policy does
 
     @abstractmethod
     def init(self, given: Any, rng: Generator) -> Any:
@@ -183,9 +184,18 @@ class Base(ABC):
     def learn(self, state: Any, rows: Array, feedback: Feedback, rng: Generator) -> None:
         """Take these rows from s to s + 1, in place."""
 
+    @property
+    def rarely_changes(self) -> bool:
+        """Whether `changed` says when the policy does, so that it is asked for and recorded only then."""
+        return False
+
     def changed(self, state: Any, rows: Array) -> Array:
         """Where the policy differs from the last one asked for; asked only of a base that `rarely_changes`."""
         return np.ones(len(rows), dtype=bool)
+
+    def policies(self, plays: int) -> int:
+        """How many policies these many plays leave at most: what memory is reckoned by."""
+        return plays
 
     def bound(self, delta: float) -> Bound | None:
         """The putative regret bound U(s, delta), in raw reward. It is asked of one base, so it alone may read knobs."""

@@ -186,13 +186,14 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
     shown = environment.shown(environment.draw(1, rng))
     most = 0
     for curve in curves:
-        state, policy = 0, 0
+        state, policies = 0, 0
+        rounds = curve.rounds(horizon)
         for base in curve.bases:
             fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
             if curve.options.player == "smooth":
                 recorded = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy")
-                policy = max(policy, recorded.nbytes)
+                policies = max(policies, recorded.nbytes * base.policies(rounds))
         # Pages of doubling size are on average three quarters full.
-        most = max(most, state + int(1.5 * policy * curve.rounds(horizon)) + 40 * POINTS * len(curve.bases))
+        most = max(most, state + int(1.5 * policies) + 40 * POINTS * len(curve.bases))
     return most

@@ -22,9 +22,10 @@ from attrs.validators import ge, gt
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
+from corral_core.policies import arm_type
 from corral_core.protocols import Base, Feedback, Observation, fitted, knob
 from corral_core.rows import Array, Rows
-from corral_mab.bases.means import Means, arm_type, observe
+from corral_mab.bases.means import Means, observe
 
 LEAST = 1e-30  # no rate rounds to zero in single precision
 

@@ -18,9 +18,10 @@ from attrs.validators import ge, gt
 from numpy.random import Generator
 
 from corral_core.bounds import Bound
+from corral_core.policies import Pick, arm_type
 from corral_core.protocols import Base, Feedback, Observation, fitted, knob
 from corral_core.rows import Array, Rows
-from corral_mab.bases.means import Means, Pick, arm_type, observe
+from corral_mab.bases.means import Means, observe
 from corral_mab.bases.ucb import ucb_bound
 
 

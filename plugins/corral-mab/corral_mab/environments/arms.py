@@ -13,7 +13,7 @@ import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
-from corral_core.environments import Bandit
+from corral_core.environments import Bandit, chosen, gaussian
 from corral_core.errors import CorralError
 from corral_core.protocols import Observation, Problem, parameter
 from corral_core.rows import Array, Rows
@@ -21,7 +21,7 @@ from corral_core.rows import Array, Rows
 
 class Instance(Rows):
     mean: Array  # (rows, arms)
-    gap: Array  # best mean less each arm's
+    best: Array  # (rows,), the largest of them
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ class Arms(Bandit):
             mean = self.low + (self.high - self.low) * rng.random((rows, self.arms))
         else:
             mean = np.tile(np.asarray(self.means, dtype=np.float64), (rows, 1))
-        return Instance(mean, mean.max(axis=1, keepdims=True) - mean)
+        return Instance(mean, mean.max(axis=1))
 
 
 @attrs.frozen
@@ -71,10 +71,9 @@ class BernoulliArms(Arms):
         return Problem(self.name, arms=self.count, noise=0.5, low=self.low, high=self.high)
 
     def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
-        rows, arms = instance.mean.shape
-        at = np.arange(0, rows * arms, arms) + action
-        reward = (rng.random(rows) < instance.mean.take(at)).astype(np.float64)
-        return reward, instance.gap.take(at)
+        mean = chosen(instance.mean, action)
+        reward = (rng.random(len(action)) < mean).astype(np.float64)
+        return reward, instance.best - mean
 
 
 @attrs.frozen
@@ -90,6 +89,4 @@ class GaussianArms(Arms):
         return Problem(self.name, arms=self.count, noise=self.noise, low=self.low, high=self.high)
 
     def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
-        rows, arms = instance.mean.shape
-        at = np.arange(0, rows * arms, arms) + action
-        return instance.mean.take(at) + self.noise * rng.standard_normal(rows), instance.gap.take(at)
+        return gaussian(instance.mean, instance.best, action, self.noise, rng)
