@@ -19,6 +19,12 @@ def actions_in(decision: Any, base: Base, problem: Problem, observation: Observa
     if len(actions.shape) == 0 or len(actions) != rows:
         raise CorralError(f"{base.name}: act must return an action a row, {rows} of them, not shape {actions.shape}")
     if problem.actions != "finite":
+        shape = (rows, problem.dimension)
+        if actions.shape != shape or actions.dtype.kind != "f":
+            found = f"{actions.dtype} of {actions.shape}"
+            raise CorralError(f"{base.name}: act must return floats of shape {shape}, not {found}")
+        if not np.isfinite(actions).all():
+            raise CorralError(f"{base.name}: act returned an action that is not made of finite numbers")
         return actions
     if actions.shape != (rows,) or actions.dtype.kind not in "iu":
         raise CorralError(

@@ -80,6 +80,7 @@ NEEDS = {
 }
 
 
+ACTIONS = {"finite": "finitely many actions", "ball": "a ball of actions", "ellipsoid": "an ellipsoid of actions"}
 SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than there is, never more
 
 
@@ -115,7 +116,7 @@ class Problem:
 class Observation(Rows):
     """What is seen before an action is chosen; a bandit without contexts shows nothing."""
 
-    features: Array | None = None  # (rows, arms, dimension), or (rows, dimension) for a shared context
+    features: Array | None = None  # (rows, arms, dimension); (rows, dimension): a shared context, or semi-axes
     mask: Array | None = None  # (rows, arms), true where the arm is there
     state: Array | None = None  # (rows,), of an episodic environment
     stage: Array | None = None  # (rows,), steps taken in this episode
@@ -226,8 +227,8 @@ def refuse(base: Base, problem: Problem) -> None:
             f"{base.name} plays {plays[base.episodic]}; {problem.environment} asks for {plays[problem.episodic]}"
         )
     if problem.actions not in base.actions:
-        choices = " or ".join(base.actions)
-        raise CorralError(f"{base.name} needs actions of kind {choices}; {problem.environment} has a {problem.actions}")
+        choices = " or ".join(ACTIONS[kind] for kind in base.actions)
+        raise CorralError(f"{base.name} needs {choices}; {problem.environment} has {ACTIONS[problem.actions]}")
     if problem.masked and not base.masks:
         raise CorralError(f"{base.name} needs every arm at every play; {problem.environment} masks some")
 

@@ -1,7 +1,7 @@
 """The replay store: every policy a learner has played, so that smoothing can draw one uniformly from the past.
 
-A policy is held once, in a `Log`. A base that changes its policy rarely leaves entries only where it changed, each
-with the play from which it holds; the policy of play q is then the last entry that began at or before q.
+A policy is held once, in a `Log`. A base that changes its policy rarely leaves entries only where it changed, and for
+every play the number of the entry that served it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Replay:
     def __init__(self, learners: int) -> None:
         self.plays = np.zeros(learners, dtype=np.int64)
         self._log = Log(learners)
-        self._since: Log | None = None
+        self._serving: Log | None = None  # where policies rarely change: which entry served each play
 
     @property
     def nbytes(self) -> int:
-        return self.plays.nbytes + self._log.nbytes + (self._since.nbytes if self._since else 0)
+        return self.plays.nbytes + self._log.nbytes + (self._serving.nbytes if self._serving else 0)
 
     def record(self, learners: Array, policy: Rows) -> None:
         """These learners each played this policy."""
@@ -33,15 +33,15 @@ class Replay:
 
     def record_changed(self, learners: Array, changed: Array, policy: Rows | None) -> Rows:
         """These learners each played; where `changed`, a new policy (one row a change). Returns what they played."""
-        if self._since is None:
-            self._since = Log(len(self.plays))
+        if self._serving is None:
+            self._serving = Log(len(self.plays))
         if policy is not None:
-            rows = learners[changed]
-            self._log.append(rows, policy.detached())
-            self._since.append(rows, _Since(since=self.plays[rows]))
+            self._log.append(learners[changed], policy.detached())
+        latest = self._log.length.take(learners) - 1
+        self._serving.append(learners, _Entry(latest.astype(np.int32)))
         self.plays[learners] += 1
-        latest: Rows = self._log.get(learners, self._log.length[learners] - 1)
-        return latest
+        played: Rows = self._log.get(learners, latest)
+        return played
 
     def draw(self, learners: Array, rng: Generator) -> Any:
         """For each learner a policy drawn uniformly from its plays so far: q = floor(u s), u uniform on [0, 1)."""
@@ -50,29 +50,17 @@ class Replay:
 
     def get(self, learners: Array, play: Array) -> Any:
         """The policy that served this play (from 0) of each learner."""
-        if self._since is not None:
-            play = self._entry_serving(learners, play)
+        if self._serving is not None:
+            play = self._serving.column("entry", learners, play)
         return self._log.get(learners, play)
 
     def forget(self, learners: Array) -> None:
         """These learners start again, with no past."""
         self.plays[learners] = 0
         self._log.forget(learners)
-        if self._since is not None:
-            self._since.forget(learners)
-
-    def _entry_serving(self, learners: Array, play: Array) -> Array:
-        """The last entry that began at or before the play, by bisection in all rows at once."""
-        assert self._since is not None
-        low = np.zeros(len(learners), dtype=np.int64)
-        high = self._since.length.take(learners)
-        while (high - low > 1).any():
-            middle = (low + high) // 2
-            before = self._since.column("since", learners, middle) <= play
-            low = np.where(before, middle, low)
-            high = np.where(before, high, middle)
-        return low
+        if self._serving is not None:
+            self._serving.forget(learners)
 
 
-class _Since(Rows):
-    since: Array
+class _Entry(Rows):
+    entry: Array

@@ -76,6 +76,7 @@ class Ticket:
     observation: Observation
     decisions: list[list[Any]]  # of every part, one for each time it was asked
     actions: Array
+    seen: list[Observation] = attrs.Factory(list)  # each part's rows of what was last observed
     told: bool = False
 
     @property
@@ -227,9 +228,9 @@ class Selection:
             turn.plays[part.rows[played]] = part.block.player.plays.take(part.learners[played])
 
     def _act(self, ticket: Ticket, observation: Observation) -> tuple[Array, Ticket]:
-        proposed = []
-        for part, policy, decided in zip(ticket.round.parts, ticket.policies, ticket.decisions, strict=True):
-            seen = observation if part.whole else observation.take(part.rows)
+        proposed, parts = [], ticket.round.parts
+        ticket.seen = [observation if part.whole else observation.take(part.rows) for part in parts]
+        for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, ticket.seen, strict=True):
             player = part.block.player
             decided.append(player.act(policy, seen, self.rng))
             proposed.append(actions_in(decided[-1], player.base, self.problem, seen, len(part.rows)))
@@ -255,8 +256,11 @@ class Selection:
         if feedback == "shared":
             parts = self._everyone()
             decisions = [ticket.actions.take(part.rows, axis=0) for part in parts]
-        for part, decision in zip(parts, decisions, strict=True):
-            seen = experience if part.whole else experience.take(part.rows)
+        if experience is ticket.observation and feedback != "shared":
+            views = ticket.seen
+        else:
+            views = [experience if part.whole else experience.take(part.rows) for part in parts]
+        for part, decision, seen in zip(parts, decisions, views, strict=True):
             paid = reward if part.whole else reward.take(part.rows)
             if feedback == "importance-weighted":
                 assert ticket.probability is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+from corral_linucb.bases.linucb import LinUcb
 from corral_mab.bases.ucb import Ucb
 from corral_mab.environments.arms import BernoulliArms
 
@@ -58,6 +59,27 @@ class Acts:
 def test_actions_that_are_none(returned, sentence: str) -> None:
     with pytest.raises(CorralError, match=sentence):
         selection(Acts(returned)).ask()
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        (np.zeros((4, 2)), r"acting: act must return floats of shape \(4, 3\), not float64 of \(4, 2\)"),
+        (np.zeros((4, 3), dtype=int), r"acting: act must return floats of shape \(4, 3\), not int64 of \(4, 3\)"),
+        (np.full((4, 3), np.nan), "acting: act returned an action that is not made of finite numbers"),
+    ],
+)
+def test_points_that_are_none(returned, sentence: str) -> None:
+    @attrs.frozen
+    class Acting(LinUcb):
+        name = "acting"
+
+        def act(self, policy, observation, rng):
+            return returned
+
+    ball = Problem("the shop", actions="ball", dimension=3, noise=0.5, low=-1.0, high=1.0, horizon=100, delta=0.01)
+    with pytest.raises(CorralError, match=sentence):
+        selection(Acting(), problem=ball).ask()
 
 
 def test_an_arm_that_is_masked() -> None:
