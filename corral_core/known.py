@@ -25,7 +25,17 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "quadratic-linucb",
             "modcb",
         ),
-        "environment": ("linear-arms", "independent-arms"),
+        "environment": (
+            "linear-arms",
+            "independent-arms",
+            "misspecified-arms",
+            "nested-dimension",
+            "nested-dimension-foster",
+            "nested-dimension-infinite",
+            "misspecified-contexts",
+            "quadratic",
+            "shared-context",
+        ),
         "experiment": (
             "linear-arms",
             "independent-arms",

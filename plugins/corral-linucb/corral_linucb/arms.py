@@ -1,0 +1,46 @@
+"""What linear bases do with finitely many arms: their features, their upper confidence bounds, the best one.
+
+>>> features = np.array([[[1.0, 0.0], [0.0, 2.0]]])
+>>> index = upper_bounds(features, np.zeros((1, 2)), np.eye(2)[None], np.ones(1))
+>>> index
+array([[1., 2.]])
+>>> arm = best_arm(index, None)
+>>> arm, played(features, arm)
+(array([1]), array([[0., 2.]]))
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corral_core.rows import Array
+
+
+def played(features: Array, action: Array) -> Array:
+    """Of (rows, arms, d) features, those of the arm that each row played."""
+    found: Array = features[np.arange(len(action)), action]
+    return found
+
+
+def best_arm(index: Array, mask: Array | None) -> Array:
+    """The arm of largest index among those the mask leaves, the lowest number on ties."""
+    if mask is not None:
+        index = np.where(mask, index, -np.inf)
+    found: Array = index.argmax(axis=1)
+    return found
+
+
+def widths(features: Array, inverse: Array) -> Array:
+    """||x||_{V^-1} of every arm, (rows, arms), in the type of the inverse."""
+    x = features.astype(inverse.dtype, copy=False)
+    squared = np.einsum("nki,nki->nk", np.matmul(x, inverse), x)
+    found: Array = np.sqrt(np.maximum(squared, 0, out=squared), out=squared)
+    return found
+
+
+def upper_bounds(features: Array, theta: Array, inverse: Array, radius: Array) -> Array:
+    """<x, theta> + radius ||x||_{V^-1} of every arm, (rows, arms), in the type of theta."""
+    x = features.astype(theta.dtype, copy=False)
+    bonus = radius.astype(theta.dtype, copy=False)[:, None] * widths(x, inverse)
+    found: Array = np.einsum("nki,ni->nk", x, theta) + bonus
+    return found

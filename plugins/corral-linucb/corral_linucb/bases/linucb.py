@@ -1,0 +1,137 @@
+"""LinUCB, also known as OFUL: optimism over the confidence ellipsoid of a ridge regression.
+
+Plays argmax_a <a, theta> + beta ||a||_{V^-1} (`corral_linucb/optimism.py` has beta, rare switching and the bound) over
+
+- finitely many arms, whose features are fixed or change from play to play (ties: the lowest index);
+- the unit ball, or an ellipsoid that changes from play to play, solved exactly (`corral_linucb/secular.py`).
+
+It believes that only the first d of the D features matter: it looks at no others, and plays zeros in them where it may
+choose. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm follow each play by a rank-one update.
+
+Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011; Chu, Li, Reyzin,
+Schapire, "Contextual bandits with linear payoff functions", 2011.
+
+>>> from corral_core.simulation import try_out
+>>> from corral_linucb.environments.fixed import LinearArms
+>>> regret = try_out(LinearArms(arms=10), [LinUcb()], horizon=200, rows=4).regret
+>>> bool((regret[:, -1] < 200).all())
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.bounds import Bound
+from corral_core.policies import Pick, arm_type
+from corral_core.protocols import Feedback, Observation
+from corral_core.rows import Array, Rows
+from corral_linucb.arms import best_arm, played, upper_bounds
+from corral_linucb.optimism import Beliefs, Optimistic, State, beliefs
+from corral_linucb.packing import unpacked
+from corral_linucb.ridge import Ridge, Step, learn
+from corral_linucb.secular import maximise, maximise_ellipsoid
+
+
+class FixedArms(Rows):
+    """What is kept up to date of arms that never change."""
+
+    features: Array  # (rows, d, arms)
+    mean: Array  # (rows, arms), <a, theta>
+    width: Array  # (rows, arms), a^T V^-1 a
+
+
+class Point(Rows):
+    """The policy on the ball: the action itself, in the coordinates that are played."""
+
+    action: Array
+
+
+@attrs.frozen
+class LinUcb(Optimistic):
+    """Optimism over a confidence ellipsoid (LinUCB, OFUL)."""
+
+    name: ClassVar[str] = "linucb"
+    actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
+
+    def mapped(self, features: Array) -> Array:
+        """(..., d) features as the model sees them."""
+        return features
+
+    def bound(self, delta: float) -> Bound:
+        finite = self.resolved.actions == "finite"
+        return self._bound(delta, self.noise * self.parameters ** (0.5 if finite else 1.0), 0.0)
+
+    def _fresh(self, given: Any) -> State:
+        ridge = Ridge.fresh(len(given), self.parameters, self.penalty)
+        shown, arms = self.shown(given), None
+        if shown is not None:
+            features = np.ascontiguousarray(self.mapped(shown).transpose(0, 2, 1))
+            square = np.einsum("ndk,ndk->nk", features, features)
+            arms = FixedArms(features, np.zeros_like(square), square / self.penalty)
+        return State(ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=arms)
+
+    def _current(self, state: State, rows: Array) -> Any:
+        beta = self._radius(state, rows)
+        if state.arms is not None:
+            index = np.sqrt(np.maximum(state.arms.width.take(rows, axis=0), 0.0))
+            index *= beta[:, None]
+            index += state.arms.mean.take(rows, axis=0)
+            return Pick(index.argmax(axis=1).astype(arm_type(index.shape[1])))
+        if self.resolved.actions == "ball":
+            return Point(maximise(state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0), beta))
+        return beliefs(state.ridge, rows, beta)
+
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
+        if isinstance(policy, Pick):
+            return policy.arm.astype(np.intp)
+        if isinstance(policy, Point):
+            return self._padded(policy.action)
+        assert isinstance(policy, Beliefs)
+        features, inverse = self.observed(observation), unpacked(policy.inverse)
+        if self.resolved.actions == "finite":
+            index = upper_bounds(self.mapped(features), policy.theta, inverse, policy.radius)
+            return best_arm(index, observation.mask)
+        theta, inverse, beta = (array.astype(np.float64) for array in (policy.theta, inverse, policy.radius))
+        return self._padded(maximise_ellipsoid(theta, inverse, beta, features))
+
+    def _padded(self, action: Array) -> Array:
+        """Zeros in the coordinates that it believes do not matter."""
+        whole = np.zeros((len(action), self.resolved.dimension or self.dimension))
+        whole[:, : self.dimension] = action
+        return whole
+
+    def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
+        arms = state.arms
+        if arms is not None:
+            step = learn(state.ridge, rows, arms.features[rows, :, feedback.action], feedback.reward)
+            self._follow(state, rows, step)
+        elif self.resolved.actions == "finite":
+            x = self.mapped(played(self.observed(feedback.observation), feedback.action))
+            learn(state.ridge, rows, x, feedback.reward)
+        else:
+            learn(state.ridge, rows, feedback.action[:, : self.dimension], feedback.reward)
+
+    def _follow(self, state: State, rows: Array, step: Step) -> None:
+        """Means and widths of fixed arms after a play: a rank-one update, anew where the regression is."""
+        arms: FixedArms = state.arms
+        features = arms.features.take(rows, axis=0)
+        along = np.einsum("ndk,nd->nk", features, step.direction)
+        mean = arms.mean.take(rows, axis=0)
+        mean += along * step.move[:, None]
+        along *= along
+        along *= step.shrink[:, None]
+        width = arms.width.take(rows, axis=0)
+        width -= along
+        if step.rebuilt.any():
+            those = rows[step.rebuilt]
+            inverse, theta = state.ridge.inverse.take(those, axis=0), state.ridge.theta.take(those, axis=0)
+            anew = features[step.rebuilt]
+            mean[step.rebuilt] = np.einsum("ndk,nd->nk", anew, theta)
+            width[step.rebuilt] = np.einsum("ndk,ndk->nk", anew, inverse @ anew)
+        arms.mean[rows] = mean
+        arms.width[rows] = width

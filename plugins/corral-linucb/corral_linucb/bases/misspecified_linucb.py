@@ -1,0 +1,45 @@
+"""LinUCB for rewards that are linear up to epsilon: |E r - <a, theta*>| <= epsilon.
+
+The radius of LinUCB plus epsilon sqrt(s), s counting this play: an error of at most epsilon in each of the past rewards
+moves the estimate by at most epsilon sqrt(s) in the norm of V.
+
+Bound: U(s, delta) of LinUCB + 2 epsilon s sqrt(2 d ln(1 + s L^2/(lambda d))) + 2 epsilon s; the linear term is the
+price of misspecification, of the order epsilon sqrt(d) s.
+
+Source: Zanette, Lazaric, Kochenderfer, Brunskill, "Learning near optimal policies with low inherent Bellman error",
+2020, Corollary 1.
+
+>>> from corral_core.protocols import Problem
+>>> base = MisspecifiedLinUcb(epsilon=0.1).resolve(Problem(arms=3, dimension=2, noise=1.0, delta=0.01))
+>>> [round(term.c, 2) for term in base.bound(0.01).shape]
+[2.0, 0.14]
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import ge
+
+from corral_core.bounds import Bound
+from corral_core.protocols import knob
+from corral_linucb.bases.linucb import LinUcb
+from corral_linucb.optimism import State
+
+
+@attrs.frozen
+class MisspecifiedLinUcb(LinUcb):
+    """LinUCB with a target level of misspecification."""
+
+    name: ClassVar[str] = "misspecified-linucb"
+    formula: ClassVar[str] = "LinUCB's + 2 epsilon s (sqrt(2 d ln(1 + s L^2/(lambda d))) + 1)"
+
+    epsilon: float = knob(0.0, help="how far from linear the mean rewards may be, in raw reward", validator=ge(0))
+
+    def _fresh(self, given: Any) -> State:
+        return super()._fresh(given).replace(epsilon=np.asarray(given.epsilon, dtype=np.float64))
+
+    def bound(self, delta: float) -> Bound:
+        return self._bound(delta, self.noise * self.parameters, self.epsilon)

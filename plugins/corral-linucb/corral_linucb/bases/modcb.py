@@ -1,0 +1,262 @@
+"""ModCB: starts with the fewest features, and moves to more when plays drawn uniformly show that they are missed.
+
+The classes are linear in the first d_1 < d_2 < ... features. At its s-th play the base explores with probability
+min(1, (K/s)^kappa): it plays an arm drawn uniformly, which feeds the test. Else it plays LinUCB of the present class m,
+argmax <x, theta> + beta ||x||_{V^-1} (ties: the lowest index) with
+
+    beta = scale (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S)
+
+and that learner learns. With n explored plays and, over them, b = sum y phi and Q = sum y^2 phi phi^T, and with Sigma
+the mean of phi phi^T over all plays and the arms that were there (in each play an arm counts as often as exploration
+would have drawn it),
+
+    e_i = b_i^T Sigma_i^-1 b_i - <Sigma_i^-1, Q_i>,    E_{m,i} = (e_i - e_m)/(n (n - 1))
+
+estimates without bias the mean of (<beta_m, x> - <beta_i, x>)^2, what the best predictor of class i has over that of
+class m (index i takes the leading d_i coordinates). This is the source's (b^T G b - <G, Q>)/(n (n - 1)), with
+G = R Sigma R and R = blockdiag(Sigma_m^-1, 0) - Sigma^-1, because G = Sigma^-1 - blockdiag(Sigma_m^-1, 0).
+
+Every `every` plays the base moves to the smallest class i > m with E_{m,i} > threshold sqrt(d_i) Var(y)/n and
+n > 5 d_i, and its learner starts anew. Where class m suffices, E_{m,i} has a standard deviation of about
+sqrt(2 (d_i - d_m)) Var(y)/n, which for d_i = 2 d_m is sqrt(d_i) Var(y)/n: the threshold of 4 is four of these. As it
+is tested again and again, for every larger class, one learner in seven still moves without need within a few thousand
+plays (one in five where d* = 1); with a threshold of 6 one in seventeen, and it needs more plays to move at all.
+
+This is the practical version, with LinUCB for EXP4-IX as its learner and a threshold without the constants of theory;
+the theoretical one has regret T^(2/3) (K d*)^(1/3), up to logarithms, for kappa = 1/3.
+
+Source: Foster, Krishnamurthy, Luo, "Model selection for contextual bandits", 2019, Algorithms 1 and 2.
+
+>>> from corral_core.protocols import Problem
+>>> ModCb().resolve(Problem(arms=2, dimension=12, changing=True, noise=0.5, delta=0.01)).classes
+(1, 2, 4, 8, 12)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import ge, gt
+from numpy.random import Generator
+
+from corral_core.errors import CorralError
+from corral_core.policies import arm_type
+from corral_core.protocols import Feedback, Observation, Problem, fitted, parameter
+from corral_core.rows import Array, Rows
+from corral_linucb.arms import best_arm, played, upper_bounds
+from corral_linucb.linear import Linear
+from corral_linucb.ridge import Ridge, learn, radius
+
+RIDGE = 1e-6  # added to Sigma, relative to its mean diagonal
+NEEDED = 5  # explored plays per feature before a class is tested
+
+
+class Explored(Rows):
+    """The plays drawn uniformly, summed."""
+
+    plays: Array  # n
+    response: Array  # b, (rows, D)
+    second: Array  # Q, (rows, D, D)
+    mean: Array  # of the rewards
+    spread: Array  # sum of squared deviations of the rewards from their mean
+
+
+class State(Rows):
+    learner: Ridge  # of dimension D; features beyond the present class are zero
+    number: Array  # m, from 0
+    plays: Array  # s - 1
+    covariance: Array  # Sigma, (rows, D, D); times s - 1 where arms change
+    explored: Explored
+    scale: Array
+    delta: Array
+    features: Array | None  # (rows, arms, D), of fixed arms
+
+
+class Beliefs(Rows):
+    """The policy where arms change from play to play."""
+
+    theta: Array  # (rows, D)
+    inverse: Array  # (rows, D, D), V^-1 of the present class and zero beyond it
+    radius: Array  # beta
+    exploration: Array  # probability
+
+
+class FixedArm(Rows):
+    """The policy where arms are fixed."""
+
+    arm: Array  # LinUCB's
+    exploration: Array
+
+
+class Decision(Rows):
+    action: Array
+    explored: Array  # whether the coin said so
+
+
+@attrs.frozen
+class ModCb(Linear):
+    """Model selection over nested classes by tests on explored plays."""
+
+    name: ClassVar[str] = "modcb"
+    formula: ClassVar[str] = "none known; T^(2/3) (K d*)^(1/3) up to logarithms for its theoretical version"
+
+    arms: int = fitted(help="number of arms K", validator=ge(1))
+    kappa: float = parameter(1 / 3, help="explores with probability (K/s)^kappa", validator=gt(0))
+    threshold: float = parameter(4.0, help="moves up above this many standard deviations", validator=ge(0))
+    every: int = parameter(10, help="plays between tests", validator=ge(1))
+    dimensions: tuple[int, ...] | None = parameter(
+        None, help="features of each class, growing; left out, powers of two up to all of them, and all of them"
+    )
+
+    def __attrs_post_init__(self) -> None:
+        sizes = self.dimensions
+        if sizes is not None and (not sizes or list(sizes) != sorted({max(1, size) for size in sizes})):
+            raise CorralError(f"{self.name}: dimensions must be whole numbers that grow, from 1, not {sizes}")
+
+    def resolve(self, problem: Problem) -> Self:
+        found = super().resolve(problem)
+        if found.classes[-1] > found.dimension:
+            raise CorralError(
+                f"{self.name}: dimensions must end at {found.dimension} features at most, not {found.classes[-1]}"
+            )
+        return found
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """d_1 < d_2 < ..."""
+        if self.dimensions is not None:
+            return self.dimensions
+        return (*(2**power for power in range((self.dimension - 1).bit_length())), self.dimension)
+
+    def init(self, given: Any, rng: Generator) -> State:
+        rows, dimension, features = len(given), self.dimension, self.shown(given)
+        square = (rows, dimension, dimension)
+        zero = np.zeros(rows)
+        return State(
+            learner=Ridge.fresh(rows, dimension, self.penalty),
+            number=np.zeros(rows, dtype=np.intp),
+            plays=np.zeros(rows, dtype=np.int64),
+            covariance=np.zeros(square) if features is None else _covariance(features, None),
+            explored=Explored(zero, np.zeros((rows, dimension)), np.zeros(square), zero.copy(), zero.copy()),
+            scale=np.asarray(given.scale, dtype=np.float64),
+            delta=np.asarray(given.delta, dtype=np.float64),
+            features=features,
+        )
+
+    def policy(self, state: State, rows: Array) -> Beliefs | FixedArm:
+        learner = state.learner
+        theta, inverse = learner.theta.take(rows, axis=0), learner.inverse.take(rows, axis=0)
+        every = range(self.dimension)
+        inverse[:, every, every] *= self._seen(state, rows)  # as zero features would: V^-1 is diagonal beyond the class
+        grown, delta = learner.log_determinant.take(rows), state.delta.take(rows)
+        beta = state.scale.take(rows) * radius(grown, delta, self.noise, self.penalty, self.norm)
+        chance = np.minimum(1, (self.arms / (state.plays.take(rows) + 1)) ** self.kappa).astype(np.float32)
+        if state.features is None:
+            return Beliefs(theta.astype(np.float32), inverse.astype(np.float32), beta.astype(np.float32), chance)
+        arm = best_arm(upper_bounds(state.features.take(rows, axis=0), theta, inverse, beta), None)
+        return FixedArm(arm.astype(arm_type(self.arms)), chance)
+
+    def act(self, policy: Beliefs | FixedArm, observation: Observation, rng: Generator) -> Decision:
+        mask = None
+        if isinstance(policy, FixedArm):
+            best = policy.arm.astype(np.intp)
+        else:
+            features, mask = self.observed(observation), observation.mask
+            best = best_arm(upper_bounds(features, policy.theta, policy.inverse, policy.radius), mask)
+        coin = rng.random((len(policy), 2))
+        explored = coin[:, 0] < policy.exploration
+        return Decision(np.where(explored, _uniform(coin[:, 1], mask, self.arms), best), explored)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        explored, reward = feedback.decision.explored, feedback.reward
+        state.plays[rows] += 1
+        if state.features is None:
+            features = self.observed(feedback.observation)
+            x = played(features, feedback.action)
+            state.covariance[rows] += _covariance(features, feedback.observation.mask)
+        else:
+            x = state.features[rows, feedback.action]
+        if explored.any():
+            _add(state.explored, rows[explored], x[explored], reward[explored])
+        if not explored.all():
+            others = ~explored
+            seen = x[others] * self._seen(state, rows[others])
+            learn(state.learner, rows[others], seen, reward[others])
+        due = rows[state.plays.take(rows) % self.every == 0]
+        if len(due):
+            self._test(state, due)
+
+    def _seen(self, state: State, rows: Array) -> Array:
+        """Which features belong to the present class, (rows, D)."""
+        found: Array = np.arange(self.dimension) < np.asarray(self.classes)[state.number.take(rows)][:, None]
+        return found
+
+    def _test(self, state: State, rows: Array) -> None:
+        """Move to the smallest larger class whose features are missed."""
+        classes = np.asarray(self.classes)
+        number, n = state.number.take(rows), state.explored.plays.take(rows)
+        following = classes[np.minimum(number + 1, len(classes) - 1)]
+        ready = (number + 1 < len(classes)) & (n > NEEDED * following)
+        rows, number, n = rows[ready], number[ready], n[ready]
+        if not len(rows):
+            return
+        energy = self._energies(state, rows, range(number.min(), np.count_nonzero(NEEDED * classes < n.max())))
+        gained = (energy - energy[np.arange(len(rows)), number][:, None]) / (n * (n - 1))[:, None]
+        variance = state.explored.spread.take(rows) / n
+        missed = gained > self.threshold * np.sqrt(classes) * (variance / n)[:, None]
+        missed &= (np.arange(len(classes)) > number[:, None]) & (n[:, None] > NEEDED * classes)
+        moves = missed.any(axis=1)
+        if moves.any():
+            state.number[rows[moves]] = missed[moves].argmax(axis=1)
+            state.learner.put(rows[moves], Ridge.fresh(int(moves.sum()), self.dimension, self.penalty))
+
+    def _energies(self, state: State, rows: Array, numbers: range) -> Array:
+        """e_i of these classes, (rows, classes), and -inf of the others."""
+        every = range(self.dimension)
+        covariance = state.covariance.take(rows, axis=0)
+        if state.features is None:
+            covariance /= state.plays.take(rows)[:, None, None]
+        level = covariance[:, every, every].mean(axis=1)
+        covariance[:, every, every] += RIDGE * np.where(level > 0, level, 1.0)[:, None]
+        response, second = state.explored.response.take(rows, axis=0), state.explored.second.take(rows, axis=0)
+        found = np.full((len(rows), len(self.classes)), -np.inf)
+        for number in numbers:
+            size = self.classes[number]
+            inverse, b = np.linalg.inv(covariance[:, :size, :size]), response[:, :size]
+            signal = np.einsum("ni,ni->n", np.einsum("nij,nj->ni", inverse, b), b)
+            found[:, number] = signal - np.einsum("nij,nij->n", inverse, second[:, :size, :size])
+        return found
+
+
+def _covariance(features: Array, mask: Array | None) -> Array:
+    """The mean of phi phi^T over the arms that are there, (rows, D, D)."""
+    if mask is None:
+        weighted = features / math.sqrt(features.shape[1])
+    else:
+        weighted = features * (mask / np.sqrt(mask.sum(axis=1, keepdims=True)))[:, :, None]
+    found: Array = np.matmul(weighted.transpose(0, 2, 1), weighted)
+    return found
+
+
+def _uniform(drawn: Array, mask: Array | None, arms: int) -> Array:
+    """An arm drawn uniformly from those that are there."""
+    if mask is None:
+        return (drawn * arms).astype(np.intp)
+    past = np.cumsum(mask, axis=1) > (drawn * mask.sum(axis=1)).astype(np.intp)[:, None]
+    found: Array = past.argmax(axis=1)
+    return found
+
+
+def _add(explored: Explored, rows: Array, x: Array, y: Array) -> None:
+    """One more explored play in each of these rows."""
+    n = explored.plays.take(rows) + 1
+    off = y - explored.mean.take(rows)
+    explored.plays[rows] = n
+    explored.mean[rows] += off / n
+    explored.spread[rows] += off * (y - explored.mean.take(rows))
+    weighted = x * y[:, None]
+    explored.response[rows] += weighted
+    explored.second[rows] += weighted[:, :, None] * weighted[:, None, :]

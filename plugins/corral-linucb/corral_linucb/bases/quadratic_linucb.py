@@ -1,0 +1,48 @@
+"""LinUCB on the products of the features, for rewards that are quadratic in them.
+
+svec(z z^T) in R^{d(d+1)/2} has z_i^2 on the diagonal and sqrt(2) z_i z_j off it, so that
+<svec(z z^T), svec(Theta)> = z^T Theta z and ||svec(z z^T)|| = ||z||^2; for r = <z, theta>^2 the parameter is
+svec(theta theta^T), of norm S = ||theta||^2. With `linear`, the features themselves are there too.
+
+Source: LinUCB, as in `corral_linucb/bases/linucb.py`.
+
+>>> z, theta = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+>>> float(svec(z) @ svec(theta)), float((z @ theta) ** 2)
+(1.0, 1.0)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from corral_core.protocols import parameter
+from corral_core.rows import Array
+from corral_linucb.bases.linucb import LinUcb
+
+
+def svec(z: Array) -> Array:
+    """(..., d) vectors as (..., d(d+1)/2): the symmetric matrix z z^T, packed so that inner products are kept."""
+    one, other = np.triu_indices(z.shape[-1])
+    packed: Array = z[..., one] * z[..., other] * np.where(one == other, 1.0, math.sqrt(2))
+    return packed
+
+
+@attrs.frozen
+class QuadraticLinUcb(LinUcb):
+    """LinUCB on products of the features."""
+
+    name: ClassVar[str] = "quadratic-linucb"
+    actions: ClassVar[tuple[str, ...]] = ("finite",)
+
+    linear: bool = parameter(False, help="also use the features themselves, beside their products")
+
+    @property
+    def parameters(self) -> int:
+        return self.dimension * (self.dimension + 1) // 2 + (self.dimension if self.linear else 0)
+
+    def mapped(self, features: Array) -> Array:
+        return np.concatenate([features, svec(features)], axis=-1) if self.linear else svec(features)

@@ -1,0 +1,154 @@
+"""SupLinUCB: LinUCB in levels, so that the rewards each level learns from are independent.
+
+There are S = ceil(ln T) levels, each with a ridge regression (V_l, theta_l) of its own. A play begins at level 1 with
+every arm a candidate; at level l, with w = scale (alpha + sqrt(lambda) S_theta) ||x||_{V_l^-1} and
+alpha = sigma sqrt(2 ln(2TK/delta)):
+
+- all w <= (high - low)/sqrt(T): play the candidate of largest <x, theta_l> + w, and learn nothing;
+- all w <= 2^-l (high - low): go to the next level with the candidates within 2^(1-l) (high - low) of the largest
+  <x, theta_l> + w;
+- else: play the candidate of largest w (the source takes any above 2^-l), and let level l learn.
+
+Ties go to the lowest index. The source has rewards in [0, 1], sigma = 1/2 and lambda = S_theta = 1. As 2^-S is below
+1/sqrt(T), the last level decides.
+
+Bound (Theorem 1 of the source, with a constant): for features of norm at most 1 and lambda >= 1, with probability
+1 - delta, for all s <= T,
+U(s, delta) = C sqrt(s d ln^3(2 K T S/delta)) with C = 16 sigma + 12 sqrt(lambda) S_theta + 2 (high - low):
+a play that level l learns from costs at most 8 2^-l, less than 8 w; by the elliptical potential lemma the w of level l
+sum to at most (alpha + sqrt(lambda) S_theta) sqrt(2 d n_l ln(1 + s/d)), with n_l its plays; the square roots of the n_l
+sum to at most sqrt(S s); and the plays that nobody learns from cost at most 2 (high - low) s/sqrt(T). The confidence
+bounds of all levels hold together when delta is divided by S, as the source does in its bound and not in alpha.
+
+Source: Chu, Li, Reyzin, Schapire, "Contextual bandits with linear payoff functions", 2011, Algorithms 1 and 2.
+
+>>> from corral_core.protocols import Problem
+>>> problem = Problem(arms=2, dimension=3, changing=True, noise=0.5, low=0, high=1, horizon=1000, delta=0.01)
+>>> SupLinUcb().resolve(problem).levels
+7
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import ge
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.policies import arm_type
+from corral_core.protocols import Feedback, Observation, fitted
+from corral_core.rows import Array, Rows
+from corral_linucb.arms import best_arm, played, widths
+from corral_linucb.linear import Linear
+from corral_linucb.ridge import Ridge, learn
+
+
+class State(Rows):
+    ridge: Ridge  # (rows, levels)
+    factor: Array  # (rows,), scale (alpha + sqrt(lambda) S_theta)
+    features: Array | None  # (rows, arms, d), of fixed arms
+
+
+class Beliefs(Rows):
+    """The policy where arms change from play to play: all levels."""
+
+    theta: Array  # (rows, levels, d)
+    inverse: Array  # (rows, levels, d, d)
+    factor: Array
+
+
+class Decision(Rows):
+    """What is played, and the policy where arms are fixed."""
+
+    action: Array
+    level: Array  # which level learns, from 0; -1: none
+
+
+@attrs.frozen
+class SupLinUcb(Linear):
+    """LinUCB in levels of independent samples."""
+
+    name: ClassVar[str] = "suplinucb"
+    formula: ClassVar[str] = (
+        "C sqrt(s d ln^3(2 K T ceil(ln T)/delta)), C = 16 sigma + 12 sqrt(lambda) S + 2 (high - low)"
+    )
+
+    arms: int = fitted(help="number of arms K", validator=ge(1))
+    low: float = fitted(help="lowest mean reward")
+    high: float = fitted(help="highest mean reward")
+    horizon: int = fitted(help="number of plays T", validator=ge(1))
+
+    @property
+    def levels(self) -> int:
+        """S."""
+        return max(1, math.ceil(math.log(self.horizon)))
+
+    @property
+    def _span(self) -> float:
+        return (self.high - self.low) or 1.0
+
+    def init(self, given: Any, rng: Generator) -> State:
+        ridge = Ridge.fresh((len(given), self.levels), self.dimension, self.penalty)
+        delta = np.asarray(given.delta, dtype=np.float64)
+        alpha = self.noise * np.sqrt(2 * np.log(2 * self.horizon * self.arms / delta))
+        factor = np.asarray(given.scale) * (alpha + math.sqrt(self.penalty) * self.norm)
+        return State(ridge, factor, self.shown(given))
+
+    def policy(self, state: State, rows: Array) -> Beliefs | Decision:
+        theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
+        factor = state.factor.take(rows)
+        if state.features is None:
+            return Beliefs(theta.astype(np.float32), inverse.astype(np.float32), factor.astype(np.float32))
+        found = self._decide(Beliefs(theta, inverse, factor), state.features.take(rows, axis=0), None)
+        return Decision(found.action.astype(arm_type(self.arms)), found.level.astype(np.int8))
+
+    def act(self, policy: Beliefs | Decision, observation: Observation, rng: Generator) -> Decision:
+        if isinstance(policy, Decision):
+            return Decision(policy.action.astype(np.intp), policy.level)
+        return self._decide(policy, self.observed(observation), observation.mask)
+
+    def _decide(self, believed: Beliefs, features: Array, mask: Array | None) -> Decision:
+        """Down the levels, with the rows that no level has decided yet."""
+        undecided = np.arange(len(features))
+        candidates = np.ones(features.shape[:2], dtype=bool) if mask is None else mask.copy()
+        action, level = np.zeros(len(features), dtype=np.intp), np.full(len(features), -1)
+        features = features.astype(believed.theta.dtype, copy=False)
+        for number in range(self.levels):
+            x, left = features[undecided], candidates[undecided]
+            width = believed.factor[undecided, None] * widths(x, believed.inverse[undecided, number])
+            index = np.einsum("nki,ni->nk", x, believed.theta[undecided, number]) + width
+            each, widest, best = np.arange(len(x)), best_arm(width, left), best_arm(index, left)
+            most = width[each, widest]
+            precise = most <= self._span / math.sqrt(self.horizon)
+            wide = ~precise & (most > self._span * 2.0 ** -(number + 1))
+            action[undecided] = np.where(precise, best, widest)
+            level[undecided[wide]] = number
+            kept = index >= (index[each, best] - self._span * 2.0**-number)[:, None]
+            candidates[undecided] = left & kept
+            undecided = undecided[~(precise | wide)]
+            if not len(undecided):
+                break
+        return Decision(action, level)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        learns = feedback.decision.level >= 0
+        rows, action, level = rows[learns], feedback.action[learns], feedback.decision.level[learns].astype(np.intp)
+        if not len(rows):
+            return
+        if state.features is None:
+            x = played(self.observed(feedback.observation)[learns], action)
+        else:
+            x = state.features[rows, action]
+        learn(state.ridge.flat(), rows * self.levels + level, x, feedback.reward[learns])
+
+    def bound(self, delta: float) -> Bound:
+        constant = 16 * self.noise + 12 * math.sqrt(self.penalty) * self.norm + 2 * self._span
+        log = math.log(2 * self.arms * self.horizon * self.levels / delta)
+        return Bound(
+            lambda s: constant * np.sqrt(s * self.dimension * log**3),
+            (Term(self.noise * math.sqrt(self.dimension), 0.5),),
+        )

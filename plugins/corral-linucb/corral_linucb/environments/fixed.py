@@ -1,0 +1,149 @@
+"""Fixed arms with features, which every base is shown before the first play.
+
+linear-arms: a_j ~ U[0,1]^d, theta ~ U[0,1]^d, mean <a_j, theta>. independent-arms: the same a_j, means U[low, high]
+that have nothing to do with them. These two are those of the first figure of Pacchiano et al. 2020 (k = 50, d = 2).
+
+misspecified-arms: a_j and theta uniform on the unit sphere, mean (1 - eps) <a_j, theta> + eps h_j with |h_j| <= 1, so
+that means are within eps of the linear function (1 - eps) theta. (The fixed arms of the same paper's Section 6, made
+concrete for Corral.) Rewards are Gaussian.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, Literal, get_args
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, in_, le
+from numpy.random import Generator
+
+from corral_core.environments import Bandit, gaussian
+from corral_core.errors import CorralError
+from corral_core.protocols import Observation, Problem, parameter
+from corral_core.rows import Array, Rows
+from corral_linucb.environments.directions import inner, sphere
+
+
+class FixedInstance(Rows):
+    features: Array  # (rows, arms, dimension)
+    mean: Array  # (rows, arms)
+    best: Array  # (rows,), the largest of them
+
+
+@attrs.frozen
+class FixedArms(Bandit):
+    """What arms with fixed features share; by default features are uniform on the unit cube."""
+
+    arms: int = parameter(50, help="number of arms", validator=ge(1))
+    dimension: int = parameter(2, help="number of features of an arm", validator=ge(1))
+    noise: float = parameter(1.0, help="standard deviation of the noise", validator=gt(0))
+
+    @property
+    @abstractmethod
+    def mean_range(self) -> tuple[float, float]:
+        """Lowest and highest mean that can occur."""
+
+    @abstractmethod
+    def draw_means(self, features: Array, rng: Generator) -> Array:
+        """The mean of every arm: (rows, arms)."""
+
+    def draw_features(self, rows: int, rng: Generator) -> Array:
+        return rng.random((rows, self.arms, self.dimension))
+
+    @property
+    def problem(self) -> Problem:
+        low, high = self.mean_range
+        return Problem(self.name, arms=self.arms, dimension=self.dimension, noise=self.noise, low=low, high=high)
+
+    def draw(self, rows: int, rng: Generator) -> FixedInstance:
+        features = self.draw_features(rows, rng)
+        mean = self.draw_means(features, rng)
+        return FixedInstance(features, mean, mean.max(axis=1))
+
+    def shown(self, instance: FixedInstance) -> dict[str, Array]:
+        return {"features": instance.features}
+
+    def pay(
+        self, instance: FixedInstance, observation: Observation, action: Array, rng: Generator
+    ) -> tuple[Array, Array]:
+        return gaussian(instance.mean, instance.best, action, self.noise, rng)
+
+
+@attrs.frozen
+class LinearArms(FixedArms):
+    """Arms whose means are linear in their features."""
+
+    name: ClassVar[str] = "linear-arms"
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        return 0.0, float(self.dimension)
+
+    def draw_means(self, features: Array, rng: Generator) -> Array:
+        return inner(features, rng.random((len(features), self.dimension)))
+
+
+@attrs.frozen
+class IndependentArms(FixedArms):
+    """Arms whose features say nothing about their means."""
+
+    name: ClassVar[str] = "independent-arms"
+
+    low: float = parameter(0.0, help="least mean that can occur")
+    high: float = parameter(10.0, help="largest mean that can occur")
+
+    def __attrs_post_init__(self) -> None:
+        if not self.low < self.high:
+            raise CorralError(f"{self.name}: low must be less than high, not {self.low} and {self.high}")
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def draw_means(self, features: Array, rng: Generator) -> Array:
+        return self.low + (self.high - self.low) * rng.random((len(features), self.arms))
+
+
+Deviation = Literal["uniform", "rademacher", "adversarial"]
+
+
+@attrs.frozen
+class MisspecifiedArms(FixedArms):
+    """Arms whose means are linear up to eps.
+
+    The deviation h_j is uniform on [-1, 1], or -1 or 1 with equal chances, or chosen by an adversary: +1 on a random
+    half of the arms (rounded down) that excludes the best one of the linear part, and -1 on all others, that one
+    among them.
+    """
+
+    name: ClassVar[str] = "misspecified-arms"
+
+    dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
+    noise: float = parameter(0.3, help="standard deviation of the noise", validator=gt(0))
+    misspecification: float = parameter(0.1, help="distance eps from linear means", validator=and_(ge(0), le(1)))
+    deviation: Deviation = parameter(
+        "uniform", help="how arms deviate; adversarial: against the linear optimum", validator=in_(get_args(Deviation))
+    )
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        return -1.0, 1.0
+
+    def draw_features(self, rows: int, rng: Generator) -> Array:
+        return sphere(rng, rows, self.arms, self.dimension)
+
+    def draw_means(self, features: Array, rng: Generator) -> Array:
+        linear = inner(features, sphere(rng, len(features), self.dimension))
+        deviation = self.deviations(linear, rng.random(linear.shape))
+        return (1 - self.misspecification) * linear + self.misspecification * deviation
+
+    def deviations(self, linear: Array, uniform: Array) -> Array:
+        """h from one uniform number an arm."""
+        if self.deviation == "uniform":
+            return 2 * uniform - 1
+        if self.deviation == "rademacher":
+            return np.where(uniform < 0.5, -1.0, 1.0)
+        np.put_along_axis(uniform, linear.argmax(axis=1)[:, None], 1.0, axis=1)  # the last in any order by `uniform`
+        rank = uniform.argsort(axis=1).argsort(axis=1)
+        return np.where(rank < self.arms // 2, 1.0, -1.0)

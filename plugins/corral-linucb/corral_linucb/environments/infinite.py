@@ -1,0 +1,91 @@
+"""Infinite action sets in R^D, of which the first d* coordinates matter.
+
+The set is the unit ball {x: ||x|| <= 1}, or an ellipsoid that changes, {M_t a: ||a|| <= 1} with M_t = diag(U[.5, 1]^D)
+drawn anew at every play; the observation shows its semi-axes, the diagonal of M_t. An action is the vector x itself,
+and its mean <x, theta>; theta is that of nested-dimension, with norm 1. The best mean is ||M_t theta||, at
+x = M_t^2 theta/||M_t theta||. (The infinite sets of Pacchiano et al. 2020, Section 6, made concrete for Corral.)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, get_args
+
+import attrs
+import numpy as np
+from attrs.validators import ge, gt, in_
+from numpy.random import Generator
+
+from corral_core.environments import Bandit
+from corral_core.errors import CorralError
+from corral_core.protocols import NOTHING, Observation, Problem, parameter
+from corral_core.rows import Array, Rows
+from corral_linucb.environments.directions import check_blocks, in_blocks, leading
+
+ROUNDING = 1e-9  # relative length by which an action may stick out of its set
+
+ActionSet = Literal["ball", "ellipsoid"]
+
+
+class Instance(Rows):
+    theta: Array  # (rows, dimension), zero beyond d*
+
+
+@attrs.frozen
+class InfiniteNested(Bandit):
+    """A ball, or an ellipsoid that changes, with d* of D coordinates that matter."""
+
+    name: ClassVar[str] = "nested-dimension-infinite"
+
+    dimension: int = parameter(64, help="number D of coordinates, a power of two", validator=ge(1))
+    relevant: int = parameter(8, help="number d* of leading coordinates that matter, a power of two", validator=ge(1))
+    noise: float = parameter(0.3, help="standard deviation of the noise", validator=gt(0))
+    set: ActionSet = parameter(
+        "ball", help="the unit ball, or ellipsoids drawn anew at every play", validator=in_(get_args(ActionSet))
+    )
+
+    def __attrs_post_init__(self) -> None:
+        check_blocks(self.name, self.dimension, self.relevant)
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(
+            self.name,
+            actions=self.set,
+            dimension=self.dimension,
+            changing=self.set == "ellipsoid",
+            noise=self.noise,
+            low=-1.0,
+            high=1.0,
+        )
+
+    def draw(self, rows: int, rng: Generator) -> Instance:
+        return Instance(leading(in_blocks(rng.standard_normal((rows, self.relevant))), self.dimension))
+
+    def observe(self, instance: Instance, rng: Generator) -> Observation:
+        if self.set == "ball":
+            return NOTHING
+        return Observation(0.5 + 0.5 * rng.random((len(instance), self.dimension)))
+
+    def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+        self._check(observation.features, action)
+        best = _length(instance.theta if observation.features is None else observation.features * instance.theta)
+        mean = np.einsum("ri,ri->r", action, instance.theta)
+        regret = np.maximum(best - mean, 0.0)  # rounding may put the mean above the best
+        return mean + self.noise * rng.standard_normal(len(mean)), regret
+
+    def _check(self, axes: Array | None, action: Array) -> None:
+        """One sentence about an action that is none of the set's."""
+        length = _length(action if axes is None else action / axes)
+        inside = length <= 1 + ROUNDING
+        if not inside.all():
+            row = int(np.flatnonzero(~inside)[0])
+            divided = "" if axes is None else " when divided by the semi-axes"
+            raise CorralError(
+                f"{self.name}: the action of row {row} must have norm 1 at most{divided}, not {length[row]:.10g}"
+            )
+
+
+def _length(vectors: Array) -> Array:
+    """The Euclidean norm of every row."""
+    squares: Array = np.einsum("ri,ri->r", vectors, vectors)
+    return np.sqrt(squares)

@@ -1,0 +1,42 @@
+"""One context for all arms, each with a parameter vector of its own: the mean of arm a is <x, theta_a>.
+
+x is uniform on the unit sphere and drawn anew at every play; theta_a is uniform on the unit sphere and stays. (The
+disjoint linear model of Li, Chu, Langford and Schapire 2010.)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+from attrs.validators import ge
+from numpy.random import Generator
+
+from corral_core.protocols import parameter
+from corral_core.rows import Array, Rows
+from corral_linucb.environments.contextual import ContextualBandit
+from corral_linucb.environments.directions import inner, sphere
+
+
+class Instance(Rows):
+    theta: Array  # (rows, arms, dimension)
+
+
+@attrs.frozen
+class SharedContext(ContextualBandit):
+    """One context for all arms, each with a parameter vector of its own."""
+
+    name: ClassVar[str] = "shared-context"
+    shared: ClassVar[bool] = True
+
+    arms: int = parameter(4, help="number of arms", validator=ge(1))
+    dimension: int = parameter(5, help="number of features of the context", validator=ge(1))
+
+    def draw(self, rows: int, rng: Generator) -> Instance:
+        return Instance(sphere(rng, rows, self.arms, self.dimension))
+
+    def draw_contexts(self, instance: Instance, rng: Generator) -> Array:
+        return sphere(rng, len(instance), self.dimension)
+
+    def means(self, instance: Instance, features: Array) -> Array:
+        return inner(instance.theta, features)

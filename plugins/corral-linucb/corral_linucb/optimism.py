@@ -1,0 +1,176 @@
+"""What the optimistic linear bases share: their parameters, their bound, and policies that rarely change.
+
+Optimism in the face of uncertainty: with V = lambda I + sum x x^T and theta the ridge estimate, play the action of the
+largest <a, theta> + beta ||a||_{V^-1}, where
+
+    beta = scale (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S)
+
+Rare switching (Theorem 4 of the source): the policy changes only when det V has grown by the factor 1 + C since it last
+did, which happens at most d ln(1 + s L^2/(lambda d))/ln(1 + C) times and costs a factor sqrt(1 + C) of regret.
+
+Bound (Theorem 3, with L^2 where the source prints L): with probability 1 - delta, for all s,
+
+    U(s, delta) = 4 sqrt(s g) (sqrt(lambda) S + sigma sqrt(2 ln(1/delta) + g)),  g = d ln(1 + s L^2/(lambda d))
+
+Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import ge, gt
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.protocols import Feedback, parameter
+from corral_core.rows import Array, Rows
+from corral_linucb.linear import Linear
+from corral_linucb.packing import packed
+from corral_linucb.ridge import Ridge, radius
+
+
+class Beliefs(Rows):
+    """The policy where actions change from play to play: all that the index of an action needs."""
+
+    theta: Array  # (rows, d)
+    inverse: Array  # (rows, d (d + 1)/2), V^-1, of which half says it all
+    radius: Array  # (rows,), beta
+
+
+class Switches(Rows):
+    """The policy in force, and when it changes."""
+
+    policy: Any
+    log_determinant: Array  # at which it came into force
+    count: Array  # how many there have been
+    asked: Array  # how many there had been when it was last asked for
+
+
+class State(Rows):
+    ridge: Ridge
+    scale: Array
+    delta: Array
+    epsilon: Array | None = None
+    arms: Any = None  # what is known of fixed arms
+    switches: Switches | None = None
+
+
+@attrs.frozen
+class Optimistic(Linear):
+    """Plays what could be best in a confidence ellipsoid."""
+
+    formula: ClassVar[str] = "4 beta sqrt(s d ln(1 + s L^2/(lambda d))), beta with ln det V at its largest"
+    learns_from_others: ClassVar[bool] = True
+
+    switching: float = parameter(
+        0.0, help="C: the policy changes only when det V has grown by 1 + C; 0: at every play", validator=ge(0)
+    )
+    length: float = parameter(1.0, help="bound L on the norm of an action's features; only U needs it", validator=gt(0))
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the model has."""
+        return self.dimension
+
+    # --- what the bases differ in ---
+
+    @abstractmethod
+    def _fresh(self, given: Any) -> State:
+        """A state that has learned nothing, but for the switches."""
+
+    @abstractmethod
+    def _current(self, state: State, rows: Array) -> Any:
+        """The policy that follows from all that these rows have learned."""
+
+    @abstractmethod
+    def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
+        """Take these plays into the estimate."""
+
+    def _log_determinant(self, state: State, rows: Array) -> Array:
+        """ln det V - d ln lambda of these rows."""
+        found: Array = state.ridge.log_determinant.take(rows)
+        return found
+
+    def _radius(self, state: State, rows: Array) -> Array:
+        """beta of these rows."""
+        grown, delta = state.ridge.log_determinant.take(rows), state.delta.take(rows)
+        beta: Array = state.scale.take(rows) * radius(grown, delta, self.noise, self.penalty, self.norm)
+        if state.epsilon is not None:
+            beta += state.epsilon.take(rows) * np.sqrt(state.ridge.plays.take(rows) + 1)
+        return beta
+
+    # --- Base ---
+
+    def init(self, given: Any, rng: Generator) -> State:
+        state = self._fresh(given)
+        if self.switching:
+            rows = np.arange(len(given))
+            count = np.zeros(len(rows), dtype=np.int64)
+            state.switches = Switches(self._current(state, rows), self._log_determinant(state, rows), count, count - 1)
+        return state
+
+    @property
+    def rarely_changes(self) -> bool:
+        return self.switching > 0
+
+    def policies(self, plays: int) -> int:
+        if not self.switching:
+            return plays
+        growth = self.parameters * math.log1p(plays * self.length**2 / (self.penalty * self.parameters))
+        return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
+
+    def changed(self, state: State, rows: Array) -> Array:
+        if state.switches is None:
+            return super().changed(state, rows)
+        different: Array = state.switches.count.take(rows) != state.switches.asked.take(rows)
+        return different
+
+    def policy(self, state: State, rows: Array) -> Any:
+        switches = state.switches
+        if switches is None:
+            return self._current(state, rows)
+        switches.asked[rows] = switches.count.take(rows)
+        return switches.policy.take(rows)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        self._fit(state, rows, feedback)
+        switches = state.switches
+        if switches is not None:
+            reached = self._log_determinant(state, rows)
+            grown = reached > switches.log_determinant.take(rows) + math.log1p(self.switching)
+            if grown.any():
+                those = rows[grown]
+                switches.policy.put(those, self._current(state, those))
+                switches.log_determinant[those] = reached[grown]
+                switches.count[those] += 1
+
+    def bound(self, delta: float) -> Bound:
+        return self._bound(delta, self.noise * math.sqrt(self.parameters), 0.0)
+
+    def _bound(self, delta: float, c: float, epsilon: float) -> Bound:
+        """U with epsilon of misspecification, and its shape c sqrt(s) + epsilon sqrt(d) s."""
+        d, slack = self.parameters, math.sqrt(1 + self.switching)
+
+        def literal(s: Array) -> Array:
+            grown = d * np.log1p(s * self.length**2 / (self.penalty * d))
+            beta = radius(grown, np.asarray(delta), self.noise, self.penalty, self.norm)
+            off = 2 * epsilon * s * (np.sqrt(2 * grown) + 1)
+            found: Array = slack * 4 * np.sqrt(s * grown) * beta + off
+            return found
+
+        terms = [Term(c, 0.5), Term(epsilon * math.sqrt(d), 1.0)] if epsilon else [Term(c, 0.5)]
+        return Bound(literal, tuple(terms))
+
+
+def beliefs(ridge: Ridge, rows: Array, radius: Array) -> Beliefs:
+    """A policy of single precision, which step 1 plays with too, so that replays are exact."""
+    return Beliefs(
+        theta=ridge.theta.take(rows, axis=0).astype(np.float32),
+        inverse=packed(ridge.inverse.take(rows, axis=0)),
+        radius=radius.astype(np.float32),
+    )

@@ -1,0 +1,389 @@
+"""LinUCB and what derives from it, each against a plain loop with `solve`, and against what its source promises."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+import pytest
+from corral_linucb.bases.disjoint_linucb import DisjointLinUcb
+from corral_linucb.bases.linucb import LinUcb
+from corral_linucb.bases.misspecified_linucb import MisspecifiedLinUcb
+from corral_linucb.bases.quadratic_linucb import QuadraticLinUcb, svec
+from corral_linucb.environments.fixed import LinearArms
+from corral_linucb.environments.infinite import InfiniteNested
+from corral_linucb.environments.nested import MisspecifiedContexts, NestedDimension
+from corral_linucb.environments.quadratic import Quadratic
+from corral_linucb.environments.shared_context import SharedContext
+from corral_linucb.secular import maximise, maximise_ellipsoid
+
+from corral_core import selection
+from corral_core.errors import CorralError
+from corral_core.fitting import given_rows
+from corral_core.metas.uniform import Uniform
+from corral_core.options import PRESETS
+from corral_core.players import plain, smooth
+from corral_core.protocols import NOTHING, Feedback, Observation, Problem, kin
+from corral_core.selection import Selection
+from corral_core.simulation import try_out
+
+ROWS, ARMS, D = 3, 6, 5
+CHANGING = Problem(arms=ARMS, dimension=D, changing=True, masked=True, noise=0.4, low=-1, high=1, delta=0.02)
+FIXED = attrs.evolve(CHANGING, changing=False, masked=False)
+
+
+class Twin:
+    """One learner of LinUCB's, in double precision and with no shortcut."""
+
+    def __init__(self, d: int, *, scale: float = 1.0, delta: float = 0.02, epsilon: float = 0.0) -> None:
+        self.gram, self.response, self.s = 2.0 * np.eye(d), np.zeros(d), 1
+        self.scale, self.delta, self.epsilon = scale, delta, epsilon
+
+    @property
+    def theta(self) -> np.ndarray:
+        return np.linalg.solve(self.gram, self.response)
+
+    @property
+    def radius(self) -> float:
+        grown = math.log(np.linalg.det(self.gram)) - len(self.gram) * math.log(2.0)
+        beta = 0.4 * math.sqrt(grown + 2 * math.log(1 / self.delta)) + math.sqrt(2.0) * 1.5
+        return self.scale * beta + self.epsilon * math.sqrt(self.s)
+
+    def index(self, x: np.ndarray) -> float:
+        return float(x @ self.theta + self.radius * math.sqrt(x @ np.linalg.solve(self.gram, x)))
+
+    def learn(self, x: np.ndarray, y: float) -> None:
+        self.gram += np.outer(x, x)
+        self.response += x * y
+        self.s += 1
+
+
+PARAMETERS = {"penalty": 2.0, "norm": 1.5}
+KINDS = {
+    "linucb": (LinUcb(**PARAMETERS), lambda x: x, {}),
+    "first features": (LinUcb(dimension=2, scale=0.3, **PARAMETERS), lambda x: x[:2], {"scale": 0.3}),
+    "misspecified": (
+        MisspecifiedLinUcb(epsilon=0.2, delta=0.5, **PARAMETERS),
+        lambda x: x,
+        {"epsilon": 0.2, "delta": 0.5},
+    ),
+    "quadratic": (QuadraticLinUcb(dimension=3, **PARAMETERS), lambda x: svec(x[:3]), {}),
+    "quadratic and linear": (
+        QuadraticLinUcb(dimension=3, linear=True, **PARAMETERS),
+        lambda x: np.concatenate([x[:3], svec(x[:3])]),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", [FIXED, CHANGING], ids=["fixed arms", "changing and masked arms"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_plays_the_largest_index_of_a_loop(kind: str, problem: Problem) -> None:
+    """400 plays, three rebuilds among them; policies of changing arms are of single precision."""
+    base, seen, knobs = KINDS[kind]
+    base = base.resolve(problem)
+    rng, rows = np.random.default_rng(1), np.arange(ROWS)
+    fixed = rng.standard_normal((ROWS, ARMS, D)) / 2
+    state = base.init(given_rows([base], {} if problem.changing else {"features": fixed}, ROWS), rng)
+    twins = [Twin(len(seen(fixed[0, 0])), **knobs) for _ in rows]
+    exact = 1e-5 if problem.changing else 1e-10
+    for _ in range(400):
+        features = rng.standard_normal((ROWS, ARMS, D)) / 2 if problem.changing else fixed
+        mask = rng.random((ROWS, ARMS)) < 0.6
+        mask[:, 2] |= ~mask.any(axis=1)
+        observation = Observation(features, mask) if problem.changing else NOTHING
+        action = base.act(base.policy(state, rows), observation, rng)
+        reward = np.einsum("nd,nd->n", features[rows, action], np.cos(np.arange(ROWS * D)).reshape(ROWS, D))
+        reward += 0.4 * rng.standard_normal(ROWS)
+        base.learn(state, rows, Feedback(observation, action, reward), rng)
+        for row, twin in enumerate(twins):
+            there = mask[row] if problem.changing else np.ones(ARMS, dtype=bool)
+            index = [
+                twin.index(seen(x)) if is_there else -np.inf for x, is_there in zip(features[row], there, strict=True)
+            ]
+            assert index[action[row]] == pytest.approx(max(index), abs=exact)
+            twin.learn(seen(features[row, action[row]]), reward[row])
+
+
+@pytest.mark.parametrize("actions", ["ball", "ellipsoid"])
+def test_infinite_sets_against_a_loop(actions: str) -> None:
+    """The policy is what the exact maximiser makes of a loop's estimate; zeros where features are not looked at."""
+    problem = Problem(actions=actions, dimension=D, changing=actions == "ellipsoid", noise=0.4, delta=0.02)
+    base = LinUcb(dimension=3, **PARAMETERS).resolve(problem)
+    rng, row = np.random.default_rng(2), np.arange(1)
+    state, twin = base.init(given_rows([base], {}, 1), rng), Twin(3)
+    for _ in range(150):
+        axes = 0.5 + rng.random((1, D)) / 2
+        observation = NOTHING if actions == "ball" else Observation(axes)
+        action = base.act(base.policy(state, row), observation, rng)
+        believed = twin.theta[None], np.linalg.inv(twin.gram)[None], np.array([twin.radius])
+        best = maximise(*believed) if actions == "ball" else maximise_ellipsoid(*believed, axes[:, :3])
+        assert twin.index(action[0, :3]) == pytest.approx(twin.index(best[0]), abs=1e-6)
+        assert (action[0, 3:] == 0).all()
+        reward = action @ np.arange(D) / D + 0.4 * rng.standard_normal(1)
+        base.learn(state, row, Feedback(observation, action, reward), rng)
+        twin.learn(action[0, :3], reward[0])
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["one context", "features of each arm"])
+def test_disjoint_linucb_against_loops(shared: bool) -> None:
+    """A loop's LinUCB for every arm, with delta/K."""
+    base = DisjointLinUcb(dimension=4, **PARAMETERS).resolve(attrs.evolve(CHANGING, shared=shared))
+    rng, rows = np.random.default_rng(3), np.arange(ROWS)
+    state = base.init(given_rows([base], {}, ROWS), rng)
+    twins = [[Twin(4, delta=0.02 / ARMS) for _ in range(ARMS)] for _ in rows]
+    for _ in range(300):
+        features = rng.standard_normal((ROWS, D) if shared else (ROWS, ARMS, D)) / 2
+        mask = rng.random((ROWS, ARMS)) < 0.7
+        mask[:, 0] |= ~mask.any(axis=1)
+        observation = Observation(features, mask)
+        action = base.act(base.policy(state, rows), observation, rng)
+        reward = rng.standard_normal(ROWS)
+        base.learn(state, rows, Feedback(observation, action, reward), rng)
+        for row in rows:
+            x = [features[row, :4] if shared else features[row, arm, :4] for arm in range(ARMS)]
+            index = [twins[row][arm].index(x[arm]) if mask[row, arm] else -np.inf for arm in range(ARMS)]
+            assert index[action[row]] == pytest.approx(max(index), abs=1e-5)
+            twins[row][action[row]].learn(x[action[row]], reward[row])
+
+
+def test_disjoint_linucb_on_fixed_arms_is_the_same_as_on_arms_that_happen_not_to_change() -> None:
+    rng, rows = np.random.default_rng(4), np.arange(ROWS)
+    features = rng.standard_normal((ROWS, ARMS, D))
+    fixed, changing = (DisjointLinUcb().resolve(problem) for problem in (FIXED, CHANGING))
+    one = fixed.init(given_rows([fixed], {"features": features}, ROWS), rng)
+    other = changing.init(given_rows([changing], {}, ROWS), rng)
+    for _ in range(100):
+        action = fixed.act(fixed.policy(one, rows), NOTHING, rng)
+        seen = Observation(features)
+        assert (action == changing.act(changing.policy(other, rows), seen, rng)).all()
+        reward = rng.standard_normal(ROWS)
+        fixed.learn(one, rows, Feedback(NOTHING, action, reward), rng)
+        changing.learn(other, rows, Feedback(seen, action, reward), rng)
+
+
+# --- Rare switching, replay, kin ------------------------------------------------------------------------------------
+
+REPLAYED = [
+    (LinUcb(), FIXED),
+    (LinUcb(), CHANGING),
+    (LinUcb(switching=0.5), FIXED),
+    (LinUcb(switching=0.5), CHANGING),
+    (MisspecifiedLinUcb(epsilon=0.3, switching=0.1), CHANGING),
+    (DisjointLinUcb(switching=0.2), CHANGING),
+    (QuadraticLinUcb(dimension=2), CHANGING),
+    (LinUcb(switching=0.5), Problem(actions="ball", dimension=D, noise=0.4, delta=0.02)),
+    (LinUcb(), Problem(actions="ellipsoid", dimension=D, changing=True, noise=0.4, delta=0.02)),
+]
+
+
+@pytest.mark.parametrize(
+    ("base", "problem"), REPLAYED, ids=lambda value: getattr(value, "name", value.__class__.__name__)
+)
+def test_snapshots_replay_exactly(base, problem: Problem) -> None:
+    """Whatever is learned later, the policy of play q plays what it played on the same observation; radius and all."""
+    base = base.resolve(problem)
+    rng, rows = np.random.default_rng(5), np.arange(ROWS)
+    features = rng.standard_normal((ROWS, ARMS, D)) / 2
+    shown = {} if problem.changing or problem.actions == "ball" else {"features": features}
+    player = smooth(base).start(given_rows([base], shown, ROWS), rng)
+    seen, played, radii = [], [], []
+    for _ in range(300):
+        observation = NOTHING
+        if problem.changing:
+            drawn = rng.standard_normal((ROWS, ARMS, D)) / 2 if problem.actions == "finite" else rng.random((ROWS, D))
+            observation = Observation(drawn)
+        policy = player.next_policy(0, rows, rng)
+        action = player.act(policy, observation, rng)
+        seen.append(observation)
+        played.append(action.copy())
+        radii.append(getattr(policy, "radius", np.zeros(ROWS)).copy())
+        player.learn(0, rows, Feedback(observation, action, rng.standard_normal(ROWS)), rng)
+    for play in range(300):
+        policy = player.replay.get(rows, np.full(ROWS, play))
+        assert np.array_equal(player.act(policy, seen[play], rng), played[play])
+        assert np.array_equal(getattr(policy, "radius", np.zeros(ROWS)), radii[play])
+    if problem.changing:
+        assert (radii[-1] > radii[0]).all(), "a radius that never grew would prove nothing"
+
+
+def test_rare_switching_holds_each_policy_once_and_few_of_them() -> None:
+    """The determinant bounds the switches; play q's policy is the last that came into force at or before q."""
+    base = LinUcb(switching=0.5).resolve(CHANGING)
+    rng, rows = np.random.default_rng(6), np.arange(ROWS)
+    player = smooth(base).start(given_rows([base], {}, ROWS), rng)
+    for _ in range(1000):
+        features = rng.standard_normal((ROWS, ARMS, D))
+        features /= np.linalg.norm(features, axis=2, keepdims=True)
+        observation = Observation(features)
+        action = player.act(player.next_policy(0, rows, rng), observation, rng)
+        player.learn(0, rows, Feedback(observation, action, rng.standard_normal(ROWS)), rng)
+    held = player.replay._log.length
+    assert (held <= base.policies(1000)).all()
+    assert base.policies(1000) == 1 + math.ceil(D * math.log1p(1000 / D) / math.log(1.5)) < 100
+    assert (held > 10).all()
+    assert (player.replay.plays == 1000).all()
+    assert np.array_equal(player.state.switches.count + 1, held)
+
+
+def test_a_switch_is_not_missed_when_answers_come_late() -> None:
+    """Three plays are learned between two questions: the second changes the policy, the third does not."""
+    base = LinUcb(switching=1.0, dimension=1).resolve(FIXED)
+    rng, row = np.random.default_rng(7), np.arange(1)
+    state = base.init(given_rows([base], {"features": np.ones((1, ARMS, D))}, 1), rng)
+    base.policy(state, row)
+    assert not base.changed(state, row).any()
+    for _ in range(3):  # det V from 1 to 2, which is not more than twice; to 3; and to 4
+        base.learn(state, row, Feedback(NOTHING, np.zeros(1, dtype=int), np.ones(1)), rng)
+    assert base.changed(state, row).all()
+    base.policy(state, row)
+    assert not base.changed(state, row).any()
+
+
+def test_kin() -> None:
+    """Bases that differ in epsilon, radius scale or delta advance together; those of other dimensions do not."""
+    one = MisspecifiedLinUcb().resolve(CHANGING)
+    assert all(kin(one, attrs.evolve(one, **change)) for change in ({"epsilon": 0.5}, {"scale": 0.1}, {"delta": 0.3}))
+    assert not kin(one, attrs.evolve(one, dimension=2))
+    assert not kin(one, LinUcb().resolve(CHANGING))
+
+
+@pytest.mark.parametrize("switching", [0.0, 0.5])
+@pytest.mark.parametrize("environment", [LinearArms(arms=8), NestedDimension(dimension=8, relevant=4, available=0.7)])
+def test_kin_blocks_play_as_separate_bases(environment, switching: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = attrs.evolve(environment.problem, horizon=400, delta=0.01)
+    changes = [{}, {"epsilon": 0.3}, {"scale": 0.1}, {"delta": 0.5}, {"epsilon": 1.0, "scale": 2.0}]
+    bases = [MisspecifiedLinUcb(switching=switching, **change).resolve(problem) for change in changes]
+
+    def plays() -> list[np.ndarray]:
+        instance = environment.draw(4, np.random.default_rng(8))
+        rng, luck = np.random.default_rng(9), np.random.default_rng(10)
+        shown = environment.shown(instance)
+        select = Selection(
+            bases, Uniform(), problem, rows=4, rounds=400, rng=rng, options=PRESETS["practice"], shown=shown
+        )
+        actions = []
+        for _ in range(400):
+            asked: dict[str, object] = {}
+
+            def act(observation, asked=asked):
+                action, asked["ticket"] = select.ask(observation)
+                return action
+
+            play = environment.play(instance, act, luck)
+            select.tell(asked["ticket"], play.reward)
+            actions.append(np.stack([play.action, asked["ticket"].chosen]))
+        return actions
+
+    together = plays()
+    monkeypatch.setattr(selection, "group_kin", lambda bases: [np.array([number]) for number in range(len(bases))])
+    assert np.array_equal(together, plays())
+    assert {len(np.unique(each)) > 1 for each in np.swapaxes(together, 0, 1)} == {True}
+
+
+# --- What it promises, and what it refuses --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "environment", "uniform"),
+    [
+        (LinUcb(norm=1.5, length=1.5), LinearArms(arms=20), 0.25),
+        (LinUcb(switching=0.5), NestedDimension(dimension=8, relevant=8), 0.3),
+        (LinUcb(switching=0.5), NestedDimension(dimension=8, relevant=8, available=0.5), 0.25),
+        (LinUcb(switching=0.5), InfiniteNested(dimension=4, relevant=4), 1.0),
+        (LinUcb(switching=0.5), InfiniteNested(dimension=4, relevant=4, set="ellipsoid"), 0.7),
+        (MisspecifiedLinUcb(epsilon=0.05), MisspecifiedContexts(misspecification=0.05), 0.3),
+        (QuadraticLinUcb(), Quadratic(contexts="fresh", arms=10, dimension=3), 0.3),
+        (DisjointLinUcb(), SharedContext(), 0.5),
+        (DisjointLinUcb(), SharedContext(available=0.6), 0.4),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_learns_where_it_is_adapted(base, environment, uniform: float) -> None:
+    """Less than a quarter of what uniform play loses at least, and below its bound in every row.
+
+    A row breaks its bound with probability at most delta = 1/2000; the means lie far below the quarter.
+    """
+    horizon = 2000
+    regret = try_out(environment, [base], rows=24, horizon=horizon).regret
+    assert regret is not None
+    problem = attrs.evolve(environment.problem, horizon=horizon, delta=1 / horizon)
+    plays = np.linspace(0, horizon, 201)[1:]
+    assert (regret < base.resolve(problem).bound(1 / horizon)(plays)).all()
+    assert regret[:, -1].mean() < uniform * horizon / 4
+
+
+@pytest.mark.parametrize(
+    ("dimension", "published"), [(1, 1145), (2, 477), (4, 123), (8, 18.8), (16, 28), (32, 42), (64, 60)]
+)
+def test_reference_numbers_of_nested_dimensions(dimension: int, published: float) -> None:
+    """Published means of 20 runs of 4,000 plays, D = 64, d* = 8, ten arms.
+
+    4.5 standard errors of the difference of two such means: fails by chance in 1e-5 each. The published figures come
+    from instances of their own; the spread over instances is part of the standard error here.
+    """
+    base = LinUcb(dimension=dimension)
+    regret = try_out(NestedDimension(), [base], rows=20, horizon=4000).regret[:, -1]
+    error = regret.std(ddof=1) / math.sqrt(20)
+    assert abs(regret.mean() - published) < 4.5 * math.sqrt(2) * error + 0.5
+
+
+def test_the_bound_is_the_sources() -> None:
+    base = LinUcb(penalty=1.0, norm=2.0, length=3.0).resolve(FIXED)
+    s = np.array([1.0, 50.0, 1e5])
+    grown = np.log(1 + 9 * s / D)
+    expected = 4 * np.sqrt(s * D * grown) * (2.0 + 0.4 * np.sqrt(2 * np.log(100) + D * grown))
+    assert base.bound(0.01)(s) == pytest.approx(expected, rel=1e-12)
+    wrong = MisspecifiedLinUcb(penalty=1.0, norm=2.0, length=3.0, epsilon=0.1).resolve(FIXED).bound(0.01)
+    assert wrong(s) == pytest.approx(expected + 0.2 * s * (np.sqrt(2 * D * grown) + 1), rel=1e-12)
+    assert [(round(c, 6), alpha) for c, alpha in wrong.shape] == [(0.4 * D, 0.5), (round(0.1 * math.sqrt(D), 6), 1.0)]
+    ball = LinUcb().resolve(Problem(actions="ball", dimension=4, noise=1.0, delta=0.1)).bound(0.1)
+    assert ball.shape[0].c == 4.0
+    assert LinUcb().resolve(attrs.evolve(FIXED, dimension=4)).bound(0.1).shape[0].c == pytest.approx(0.8)
+
+
+def test_svec_keeps_inner_products() -> None:
+    rng = np.random.default_rng(11)
+    z, theta = rng.standard_normal((2, 100, 4))
+    assert (svec(z) * svec(theta)).sum(axis=1) == pytest.approx((z * theta).sum(axis=1) ** 2, rel=1e-10, abs=1e-12)
+    assert np.linalg.norm(svec(z), axis=1) == pytest.approx((z**2).sum(axis=1), rel=1e-12)
+
+
+def test_refusals() -> None:
+    with pytest.raises(CorralError, match="linucb needs features; bernoulli-arms has none"):
+        LinUcb().resolve(Problem("bernoulli-arms", arms=3, noise=1.0, delta=0.1))
+    with pytest.raises(CorralError, match="one context for all of them, which is what disjoint-linucb is for"):
+        LinUcb().resolve(attrs.evolve(CHANGING, shared=True))
+    with pytest.raises(CorralError, match="linucb has dimension = 9, but here has dimension = 5"):
+        LinUcb(dimension=9).resolve(attrs.evolve(FIXED, environment="here"))
+    with pytest.raises(
+        CorralError, match="quadratic-linucb needs finitely many actions; this environment has a ball of actions"
+    ):
+        QuadraticLinUcb().resolve(Problem(actions="ball", dimension=2, noise=1.0, delta=0.1))
+    base = LinUcb().resolve(attrs.evolve(FIXED, environment="here"))
+    with pytest.raises(CorralError, match="linucb needs the features of fixed arms; here shows none"):
+        base.init(given_rows([base], {}, 1), np.random.default_rng(0))
+    with pytest.raises(CorralError, match="call resolve"):
+        LinUcb(dimension=2, noise=1.0, delta=0.1).bound(0.1)
+
+
+@pytest.mark.parametrize("base", [LinUcb(switching=0.5), DisjointLinUcb()], ids=lambda base: base.name)
+def test_one_arm_one_feature_one_row_one_play(base) -> None:
+    environment = NestedDimension(arms=1, dimension=1, relevant=1)
+    record = try_out(environment, [base], rows=1, horizon=1)
+    assert record.regret is not None and record.regret[0, 0] == 0.0
+
+
+def test_states_survive_saving() -> None:
+    base = LinUcb(switching=0.5).resolve(FIXED)
+    rng, rows = np.random.default_rng(12), np.arange(ROWS)
+    given = given_rows([base], {"features": rng.standard_normal((ROWS, ARMS, D))}, ROWS)
+    player = plain(base).start(given, rng)
+    for _ in range(50):
+        action = player.act(player.next_policy(0, rows, rng), NOTHING, rng)
+        player.learn(0, rows, Feedback(NOTHING, action, rng.standard_normal(ROWS)), rng)
+    arrays = {name: array.copy() for name, array in player.state.to_arrays().items()}
+    loaded = base.init(given, rng).from_arrays(arrays)
+    assert np.array_equal(base.policy(loaded, rows).arm, base.policy(player.state, rows).arm)
+    assert np.array_equal(loaded.ridge.inverse, player.state.ridge.inverse)
