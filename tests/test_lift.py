@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+from corral_linucb.environments.fixed import LinearArms
 from corral_mab.bases.epsilon_greedy import EpsilonGreedy
 
 from corral_core.errors import CorralError
@@ -16,6 +17,7 @@ from corral_core.options import PRESETS
 from corral_core.players import smooth
 from corral_core.protocols import NOTHING, Feedback, Observation, Problem, Trajectory, knob
 from corral_core.selection import Selection
+from corral_core.simulation import try_out
 
 PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
 MEANS = np.array([0.2, 0.5, 0.8])
@@ -143,6 +145,35 @@ def test_what_a_learner_sees() -> None:
     base.act(base.policy(state, np.arange(2)), masked, rng)
     assert isinstance(seen[0], Observation)
     assert seen[0].mask.shape == (1, 3)
+
+
+@pytest.mark.parametrize("preset", ["practice", "paper"])
+def test_a_learner_of_fixed_arms_is_shown_their_features_at_every_play(preset: str) -> None:
+    """A learner that knows theta plays the best arm from the features alone, smoothed too."""
+    seen = []
+
+    class Knowing:
+        def act(self, features, rng):
+            seen.append(features.shape)
+            return int(features.sum(axis=1).argmax())
+
+        def learn(self, features, action, reward):
+            assert features.shape == (6, 3)
+
+    @attrs.frozen
+    class SummedArms(LinearArms):
+        def draw_means(self, features, rng):
+            return features.sum(axis=2)
+
+    record = try_out(
+        SummedArms(arms=6, dimension=3),
+        [lift(lambda problem: Knowing(), name="knowing")],
+        rows=4,
+        horizon=20,
+        preset=preset,
+    )
+    assert (record.regret == 0).all()
+    assert set(seen) == {(6, 3)}
 
 
 def test_lifted_states_say_that_they_cannot_be_saved() -> None:
