@@ -28,12 +28,15 @@ def say(sentence: str, indent: str = "", following: str | None = None) -> None:
 
 
 def say_paragraphs(text: str) -> None:
-    """Print a docstring: paragraphs flow, indented lines (formulas) stay as they are, examples are left out."""
+    """Print a docstring: paragraphs and list items flow, indented lines (formulas) stay, examples are left out."""
     shown = [part for part in re.split(r"\n\s*\n", text) if not part.startswith(">>>")]
     for number, part in enumerate(shown):
         if number:
             print()
-        if "\n " in part or part.startswith(" "):
+        if part.startswith("- "):
+            for item in re.split(r"\n(?=- )", part):
+                say(" ".join(item.split()), following="  ")
+        elif "\n " in part or part.startswith(" "):
             print(part)
         else:
             say(" ".join(part.split()))

@@ -60,7 +60,8 @@ def refused_file(capfd: pytest.CaptureFixture[str], folder: Path, text: str | by
 WRONG = [
     # names
     ("base", 'name = "epsilon-greddy"', "there is no base epsilon-greddy; did you mean epsilon-greedy"),
-    ("base", 'name = "linucb"', "comes with corral-linucb"),
+    ("base", 'name = "ucb-glm"', "comes with corral-glm"),
+    ("base", 'name = "linucb"', "linucb needs features; bernoulli-arms has none"),
     ("base", 'name = "corral"', "corral is a meta, not a base"),
     ("base", 'name = ""', "there is no base"),
     ("meta", 'name = "coral"', "there is no meta coral; did you mean corral"),

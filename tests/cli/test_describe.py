@@ -49,7 +49,7 @@ def test_a_class_shows_its_parameters_bound_and_source(
 @pytest.mark.parametrize("name", [entry.name for entry in get_registry().entries("experiment")])
 def test_an_experiment_shows_what_the_theorem_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = describe(capsys, name)
-    assert f"{name}: an experiment of corral-mab" in said
+    assert f"{name}: an experiment of {get_registry().get('experiment', name).plugin}\n" in said
     assert "The paper's theorem for corral" in said
     assert "regret of order sqrt(MT) + M/eta" in said
     assert "\n    FAILS    the base test is on\n" in said
@@ -89,5 +89,10 @@ def test_a_file_is_described_too(name: str, tmp_path: Path, capsys: pytest.Captu
 
 def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert refusal(capsys, "epsilon-gredy").endswith("did you mean epsilon-greedy?\n")
-    assert "comes with corral-linucb" in refusal(capsys, "linucb")
+    assert "comes with corral-glm" in refusal(capsys, "ucb-glm")
     assert "did you mean serial" not in refusal(capsys, "serial")
+
+
+def test_lists_keep_their_items(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = describe(capsys, "linucb").splitlines()
+    assert sum(line.startswith("- ") for line in lines) == 2

@@ -1,9 +1,16 @@
 """LinUCB, also known as OFUL: optimism over the confidence ellipsoid of a ridge regression.
 
-Plays argmax_a <a, theta> + beta ||a||_{V^-1} (`corral_linucb/optimism.py` has beta, rare switching and the bound) over
+With V = lambda I + sum x x^T and theta = V^-1 sum x y, it plays argmax_a <a, theta> + beta ||a||_{V^-1}, where
+
+    beta = scale (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S),
+
+over one of these sets of actions:
 
 - finitely many arms, whose features are fixed or change from play to play (ties: the lowest index);
-- the unit ball, or an ellipsoid that changes from play to play, solved exactly (`corral_linucb/secular.py`).
+- the unit ball, or an ellipsoid that changes from play to play, solved exactly by the secular equation.
+
+With `switching` the policy changes only when det V has grown by 1 + C since it last did: at most
+d ln(1 + s L^2/(lambda d))/ln(1 + C) times, for a factor sqrt(1 + C) of regret.
 
 It believes that only the first d of the D features matter: it looks at no others, and plays zeros in them where it may
 choose. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm follow each play by a rank-one update.
