@@ -106,10 +106,13 @@ def target(bounds: Sequence[Bound | None]) -> Target:
 
 
 def corral_rate(bases: int, rounds: int, aim: Target) -> float:
-    """eta = M^alpha / (c T^alpha), with c = 1 where it is unknown, and T^-1/2 where alpha is unknown too."""
+    """eta = M^alpha / (c T^alpha), with c = 1 where it is unknown, and T^-1/2 where alpha is unknown too; at most 1.
+
+    With a rate above 1 a single loss would move all the probability.
+    """
     if aim.alpha is None:
         return float(rounds**-0.5)
-    return float((bases / rounds) ** aim.alpha / (aim.c or 1.0))
+    return float(min((bases / rounds) ** aim.alpha / (aim.c or 1.0), 1.0))
 
 
 def exp3p_rate(bases: int, rounds: int, aim: Target) -> float:

@@ -2,8 +2,9 @@
 
 Theorem 4.11 of Pacchiano et al. 2020: smoothed bases, bias U_j(s)/s, the base test and (for CORRAL) restarts, with
 delta <= 1/sqrt(T); if some base is adapted and U_*(T) = c T^alpha, alpha in [1/2, 1), then the regret is of the order
-of the paper's table. Assumption 2.1 has mean rewards in [-1, 1] and 1-sub-Gaussian noise, so bounds are measured in
-half the reward range here.
+of the paper's table. A term of U that is linear in s, like that of misspecification, is added as it is (the paper's
+theorem on misspecified contextual linear bandits). Assumption 2.1 has mean rewards in [-1, 1] and 1-sub-Gaussian
+noise, so bounds are measured in half the reward range here.
 """
 
 from __future__ import annotations
@@ -77,13 +78,16 @@ def _guarantee(experiment: Experiment, curve: Curve, meta: Corral | Exp3P, told:
         formula = f"sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha), eta = {rate:.4g}"
     else:
         formula = f"sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c, p = {rate:.4g}"
+    if any(term.alpha >= 1 for bound in told.bounds if bound for term in bound.shape):
+        formula += ", and the linear terms of U(T), which no rate can mend"
     promises: dict[tuple[float, float, float], list[str]] = {}
     for label, bound in zip(curve.labels, told.bounds, strict=True):
         if bound is None or bound.leading is None:
             continue
         c, alpha = bound.leading
-        literal = Term(float(bound(told.horizon)) / told.horizon**alpha, alpha)
-        values = [_value(meta, told, rate, term) * (high - low) for term in (Term(c, alpha), literal)]
+        linear = sum(term.c for term in bound.shape if term.alpha >= 1) * told.horizon
+        literal = Term((float(bound(told.horizon)) - linear) / told.horizon**alpha, alpha)
+        values = [(_value(meta, told, rate, term) + linear) * (high - low) for term in (Term(c, alpha), literal)]
         promises.setdefault((alpha, *values), []).append(label)  # type: ignore[arg-type]
     return Guarantee(
         curve=curve.name,

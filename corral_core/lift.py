@@ -1,6 +1,7 @@
 """A plain Python algorithm, one learner at a time, as a base.
 
 A learner has `act(context, rng) -> action` and `learn(context, action, reward)`. `lift` holds one such object a row.
+The context is the row's features, those of fixed arms too, and None where there are none.
 It is slow and it works: start here, and move to arrays when you want the speed.
 
 >>> class Stubborn:

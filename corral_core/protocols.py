@@ -94,7 +94,7 @@ class Problem:
     dimension: int | None = None
     changing: bool = False  # the action set or the context changes from play to play, and every observation shows it
     shared: bool = False  # one context for all arms, in place of features of each
-    masked: bool = False  # not every arm is there at every play
+    masked: bool = False  # not every arm is there at every play; features then come with every observation
     episodic: bool = False  # a play is an episode
     states: int | None = None
     stages: int | None = None
@@ -216,7 +216,11 @@ class Base(ABC):
                 raise CorralError(
                     f"{self.name} has {name} = {set_here}, but {problem.environment} has {name} = {there}"
                 )
-        return attrs.evolve(self, **found)
+        fit = attrs.evolve(self, **found)
+        low, high = getattr(fit, "low", None), getattr(fit, "high", None)
+        if low is not None and high is not None and low > high:
+            raise CorralError(f"{self.name}: low must be at most high, not {low} and {high}")
+        return fit
 
 
 def refuse(base: Base, problem: Problem) -> None:

@@ -76,7 +76,7 @@ class Ticket:
     observation: Observation
     decisions: list[list[Any]]  # of every part, one for each time it was asked
     actions: Array
-    seen: list[Observation] = attrs.Factory(list)  # each part's rows of what was last observed
+    seen: list[Observation] = attrs.Factory(list)  # each part's rows of the observation
     told: bool = False
 
     @property
@@ -229,8 +229,10 @@ class Selection:
 
     def _act(self, ticket: Ticket, observation: Observation) -> tuple[Array, Ticket]:
         proposed, parts = [], ticket.round.parts
-        ticket.seen = [observation if part.whole else observation.take(part.rows) for part in parts]
-        for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, ticket.seen, strict=True):
+        views = [observation if part.whole else observation.take(part.rows) for part in parts]
+        if observation is ticket.observation:
+            ticket.seen = views
+        for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):
             player = part.block.player
             decided.append(player.act(policy, seen, self.rng))
             proposed.append(actions_in(decided[-1], player.base, self.problem, seen, len(part.rows)))

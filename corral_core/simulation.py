@@ -17,6 +17,7 @@ from corral_core.rows import Array, Rows
 from corral_core.selection import Selection, Ticket
 
 POINTS = 200
+SERVING = 4  # bytes that replay keeps a play, of a base that rarely changes
 
 
 @attrs.frozen
@@ -186,14 +187,17 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
     shown = environment.shown(environment.draw(1, rng))
     most = 0
     for curve in curves:
-        state, policies = 0, 0
-        rounds = curve.rounds(horizon)
+        state, rounds = 0, curve.rounds(horizon)
+        share = -(-rounds // len(curve.bases))
+        largest = rare = 0  # bytes of policies: of whichever base plays all rounds, and of bases that share them
         for base in curve.bases:
             fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
             if curve.options.player == "smooth":
-                recorded = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy")
-                policies = max(policies, recorded.nbytes * base.policies(rounds))
+                policy = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy").nbytes
+                largest = max(largest, policy * base.policies(rounds))
+                if base.rarely_changes:  # then several bases that share the rounds can leave more than one that has all
+                    rare += policy * base.policies(share) + SERVING * share
         # Pages of doubling size are on average three quarters full.
-        most = max(most, state + int(1.5 * policies) + 40 * POINTS * len(curve.bases))
+        most = max(most, state + int(1.5 * max(largest, rare)) + 40 * POINTS * len(curve.bases))
     return most

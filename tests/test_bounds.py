@@ -310,3 +310,8 @@ def test_what_smoothing_needs() -> None:
     assert needs[99] == pytest.approx(80 * math.sqrt(8 * math.log(10)))
     crossing = int(np.flatnonzero(needs < np.arange(1, 2001))[0]) + 1
     assert 1400 <= crossing <= 1600
+
+
+def test_a_tiny_bound_does_not_make_the_rate_explode() -> None:
+    tiny = Bound(lambda s: 1e-9 * s**0.5, (Term(1e-9, 0.5),))
+    assert corral_rate(2, 10_000, target([tiny, tiny])) == 1.0

@@ -140,6 +140,17 @@ def test_promises_are_in_raw_reward() -> None:
         assert (ten.shape, ten.literal) == pytest.approx((10 * one.shape, 10 * one.literal))
 
 
+def test_the_price_of_misspecification_is_added_as_it_is() -> None:
+    """epsilon sqrt(d) T, with T in rounds, is what the promises of two target levels differ by."""
+    found = promise(
+        environment={"name": "misspecified-contexts", "dimension": 4},
+        bases=[{"name": "misspecified-linucb", "epsilon": epsilon} for epsilon in (0.0, 0.1)],
+    )
+    none, tenth = (each.shape for each in found.promises)
+    assert tenth - none == pytest.approx(0.1 * 2 * 10_000)
+    assert "the linear terms of U(T)" in found.formula
+
+
 def test_a_rate_that_was_given_is_the_general_row() -> None:
     found = promise(environment=TWO_ARMS, bases=RATE, horizon=100_000, meta={"name": "corral", "eta": 0.02})
     assert found.row == "general (the rate was given)"

@@ -6,6 +6,7 @@ import attrs
 from corral_linucb.bases.linucb import LinUcb
 from corral_linucb.environments.nested import NestedDimension
 
+from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
 from corral_core.simulation import Curve, bytes_per_row
 
@@ -23,3 +24,17 @@ def test_memory_follows_the_policies_that_a_base_leaves() -> None:
     always, rarely, never = needed(0.0, "paper"), needed(0.5, "paper"), needed(0.0, "practice")
     assert always - never == int(1.5 * policy * 10_000)
     assert rarely < always / 8
+
+
+def test_bases_that_share_the_rounds_can_leave_more_policies_than_one_that_has_all() -> None:
+    """Rare switching is logarithmic in the plays: eight bases that share them leave nearly eight times as many."""
+    environment = NestedDimension(dimension=16, relevant=4)
+    problem = attrs.evolve(environment.problem, delta=0.1)
+
+    def needed(bases: int, preset: str) -> int:
+        kin = tuple(LinUcb(switching=0.5, scale=1 + number).resolve(problem) for number in range(bases))
+        labels = tuple(str(base.scale) for base in kin)
+        return bytes_per_row(environment, [Curve("uniform", kin, labels, Uniform(), PRESETS[preset])], 20_000)
+
+    one, eight = (needed(bases, "paper") - needed(bases, "practice") for bases in (1, 8))
+    assert 4 * one < eight < 8 * one

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from corral_core.errors import CorralError
 from corral_core.rows import Array
+
+quietly = np.errstate(invalid="ignore", over="ignore")  # `best_arm` names what is not finite
 
 
 def played(features: Array, action: Array) -> Array:
@@ -24,12 +27,18 @@ def played(features: Array, action: Array) -> Array:
 
 def best_arm(index: Array, mask: Array | None) -> Array:
     """The arm of largest index among those the mask leaves, the lowest number on ties."""
+    finite = np.isfinite(index)
     if mask is not None:
+        finite |= ~mask
         index = np.where(mask, index, -np.inf)
+    if not finite.all():
+        row, arm = np.argwhere(~finite)[0]
+        raise CorralError(f"arm {arm} of row {row} has features that are not finite numbers, or far too large")
     found: Array = index.argmax(axis=1)
     return found
 
 
+@quietly
 def widths(features: Array, inverse: Array) -> Array:
     """||x||_{V^-1} of every arm, (rows, arms), in the type of the inverse."""
     x = features.astype(inverse.dtype, copy=False)
@@ -38,6 +47,7 @@ def widths(features: Array, inverse: Array) -> Array:
     return found
 
 
+@quietly
 def upper_bounds(features: Array, theta: Array, inverse: Array, radius: Array) -> Array:
     """<x, theta> + radius ||x||_{V^-1} of every arm, (rows, arms), in the type of theta."""
     x = features.astype(theta.dtype, copy=False)

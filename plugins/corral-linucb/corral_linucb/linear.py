@@ -1,4 +1,4 @@
-"""What bases that are linear in features share: their parameters, and how they come to see the features of arms."""
+"""What bases that go by features share: their parameters, and how they come to see the features of arms."""
 
 from __future__ import annotations
 
@@ -6,44 +6,37 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-from attrs.validators import and_, ge, gt, lt
+from attrs.validators import and_, ge, gt, le, lt
 
 from corral_core.errors import CorralError
 from corral_core.protocols import Base, Observation, Problem, fitted, knob, parameter
 from corral_core.rows import Array
 
-
-def refuse_shared(base: Base, problem: Problem) -> None:
-    """One sentence where a base needs features of every arm, and there is one context for all."""
-    if problem.shared:
-        raise CorralError(
-            f"{base.name} needs features of every arm; {problem.environment} has one context for all of them, which is "
-            f"what disjoint-linucb is for"
-        )
+MODERATE: Any = and_(ge(0.0), le(1e9))  # beyond, floating-point numbers end before the algorithm does
 
 
 @attrs.frozen
-class Linear(Base):
-    """A base with a ridge regression of the rewards on the first d features of what it plays.
+class Featured(Base):
+    """A base that models rewards by the first d features of what it plays.
 
     Where the same finitely many arms are there at every play, their features are shown before the first, and a policy
     is one of them; else every observation shows what is there.
     """
 
-    masks: ClassVar[bool] = True
     takes_shared: ClassVar[bool] = False  # whether one context for all arms will do
 
-    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=ge(0))
-    penalty: float = parameter(1.0, help="lambda of the ridge regression", validator=gt(0))
-    norm: float = parameter(1.0, help="bound S on the norm of theta", validator=ge(0))
+    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=MODERATE)
     dimension: int = fitted(help="d: only the first d features are used", validator=ge(1))
     noise: float = fitted(help="sub-Gaussian scale sigma of the rewards", validator=ge(0))
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)), knob=True)
     problem: Problem | None = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})
 
     def resolve(self, problem: Problem) -> Self:
-        if not self.takes_shared:
-            refuse_shared(self, problem)
+        if problem.shared and not self.takes_shared:
+            raise CorralError(
+                f"{self.name} needs features of every arm; {problem.environment} has one context for all of them, "
+                f"which is what disjoint-linucb is for"
+            )
         arms = getattr(self, "arms", None)
         if arms is not None and problem.arms is not None and arms != problem.arms:
             raise CorralError(f"{self.name} plays all {problem.arms} arms of {problem.environment}; leave arms out")
@@ -66,12 +59,41 @@ class Linear(Base):
         """The features of fixed arms, (rows, arms, d); None where every observation shows them."""
         if not self.fixed:
             return None
+        environment = self.resolved.environment
         if not hasattr(given, "features"):
-            raise CorralError(f"{self.name} needs the features of fixed arms; {self.resolved.environment} shows none")
-        return np.array(given.features[..., : self.dimension], dtype=np.float64)
+            raise CorralError(f"{self.name} needs the features of fixed arms; {environment} shows none")
+        features = np.array(self._first(given.features), dtype=np.float64)
+        if not np.isfinite(features).all():
+            raise CorralError(f"{self.name}: {environment} shows features that are not finite numbers")
+        return features
 
     def observed(self, observation: Observation) -> Array:
         """The first d features that are seen at this play."""
         if observation.features is None:
             raise CorralError(f"{self.name} needs features at every play; {self.resolved.environment} shows none")
-        return observation.features[..., : self.dimension]
+        return self._first(observation.features)
+
+    def _first(self, features: Array) -> Array:
+        problem = self.resolved
+        each = problem.actions == "finite" and not problem.shared
+        wanted = (problem.arms, problem.dimension) if each else (problem.dimension,)
+        if features.shape[1:] != wanted:
+            shape = features.shape[1:]
+            raise CorralError(
+                f"{self.name} needs features of shape {wanted} a row; {problem.environment} shows {shape}"
+            )
+        return features[..., : self.dimension]
+
+
+@attrs.frozen
+class Linear(Featured):
+    """A base with a ridge regression of the rewards on the features.
+
+    Policies for what changes from play to play keep V^-1 in single precision, which is enough for features of length
+    about sqrt(lambda).
+    """
+
+    masks: ClassVar[bool] = True
+
+    penalty: float = parameter(1.0, help="lambda of the ridge regression", validator=and_(ge(1e-9), le(1e9)))
+    norm: float = parameter(1.0, help="bound S on the norm of theta", validator=MODERATE)

@@ -8,9 +8,11 @@ largest <a, theta> + beta ||a||_{V^-1}, where
 Rare switching (Theorem 4 of the source): the policy changes only when det V has grown by the factor 1 + C since it last
 did, which happens at most d ln(1 + s L^2/(lambda d))/ln(1 + C) times and costs a factor sqrt(1 + C) of regret.
 
-Bound (Theorem 3, with L^2 where the source prints L): with probability 1 - delta, for all s,
+Bound (Theorem 3, with L^2 where the source prints L), for lambda >= max(1, L^2): with probability 1 - delta, for all s,
 
     U(s, delta) = 4 sqrt(s g) (sqrt(lambda) S + sigma sqrt(2 ln(1/delta) + g)),  g = d ln(1 + s L^2/(lambda d))
+
+A `scale` above 1 multiplies the second factor; below 1 nothing is proved.
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011.
 """
@@ -23,13 +25,13 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from attrs.validators import ge, gt
+from attrs.validators import and_, gt, le
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
 from corral_core.protocols import Feedback, parameter
 from corral_core.rows import Array, Rows
-from corral_linucb.linear import Linear
+from corral_linucb.linear import MODERATE, Linear
 from corral_linucb.packing import packed
 from corral_linucb.ridge import Ridge, radius
 
@@ -68,14 +70,21 @@ class Optimistic(Linear):
     learns_from_others: ClassVar[bool] = True
 
     switching: float = parameter(
-        0.0, help="C: the policy changes only when det V has grown by 1 + C; 0: at every play", validator=ge(0)
+        0.0, help="C: the policy changes only when det V has grown by 1 + C; 0: at every play", validator=MODERATE
     )
-    length: float = parameter(1.0, help="bound L on the norm of an action's features; only U needs it", validator=gt(0))
+    length: float = parameter(
+        1.0, help="bound L on the norm of an action's features; only U needs it", validator=and_(gt(0), le(1e9))
+    )
 
     @property
     def parameters(self) -> int:
         """How many numbers the model has."""
         return self.dimension
+
+    @property
+    def squared_length(self) -> float:
+        """L^2, of the features as the model sees them."""
+        return self.length**2
 
     # --- what the bases differ in ---
 
@@ -121,7 +130,7 @@ class Optimistic(Linear):
     def policies(self, plays: int) -> int:
         if not self.switching:
             return plays
-        growth = self.parameters * math.log1p(plays * self.length**2 / (self.penalty * self.parameters))
+        growth = self.parameters * math.log1p(plays * self.squared_length / (self.penalty * self.parameters))
         return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
 
     def changed(self, state: State, rows: Array) -> Array:
@@ -157,9 +166,9 @@ class Optimistic(Linear):
         d, slack = self.parameters, math.sqrt(1 + self.switching)
 
         def literal(s: Array) -> Array:
-            grown = d * np.log1p(s * self.length**2 / (self.penalty * d))
-            beta = radius(grown, np.asarray(delta), self.noise, self.penalty, self.norm)
-            off = 2 * epsilon * s * (np.sqrt(2 * grown) + 1)
+            grown = d * np.log1p(s * self.squared_length / (self.penalty * d))
+            beta = max(self.scale, 1.0) * radius(grown, np.asarray(delta), self.noise, self.penalty, self.norm)
+            off = 2 * epsilon * s * (slack * np.sqrt(2 * grown) + 1)
             found: Array = slack * 4 * np.sqrt(s * grown) * beta + off
             return found
 

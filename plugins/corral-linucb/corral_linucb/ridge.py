@@ -4,8 +4,10 @@ V = lambda I + sum x x^T, theta = V^-1 sum x y. A play costs one rank-one update
 
     u = V^-1 x,  V^-1 <- V^-1 - u u^T/(1 + x^T u),  theta <- theta + u (y - x^T theta)/(1 + x^T u),
 
-and ln det V grows by ln(1 + x^T u). Rounding errors would pile up, so that the last plays are kept and every `RECENT`
-of them everything is computed anew from V itself.
+and ln det V grows by ln(1 + x^T u). Rounding errors would pile up, so that the last plays are kept, and everything is
+computed anew from V itself when they fill their place, or when a play is so long or so badly rounded (x^T u above
+`LONG`, or negative) that digits are lost. An eigenvalue of V that is lost in rounding counts as lambda, the least it
+can be.
 
 >>> ridge = Ridge.fresh(1, 2, 1.0)
 >>> _ = learn(ridge, np.array([0]), np.array([[1.0, 0.0]]), np.array([2.0]))
@@ -22,8 +24,11 @@ import numpy as np
 
 from corral_core.rows import Array, Rows
 
-RECENT = 128
 CACHED = 2**15  # numbers
+LONG = 1e8
+SINGULAR = 1e12  # where V is larger than this many lambda, its smallest eigenvalues may be rounding errors
+ROUNDING = 1e-14  # and are, below this part of the largest
+LOST = 1e-300  # stands for 1/(1 + x^T u) where rounding made x^T u negative
 
 
 class Ridge(Rows):
@@ -35,23 +40,24 @@ class Ridge(Rows):
     plays: Array  # (rows,)
     response: Array  # (rows, d), sum x y
     gram: Array  # (rows, d, d), V without the plays in `recent`
-    recent: Array  # (rows, RECENT, d), the plays since V was last brought up to date
+    recent: Array  # (rows, size, d), the plays since V was last brought up to date, and zeros
+    filled: Array  # (rows,), how many
     penalty: Array  # (rows,), lambda
 
     @classmethod
     def fresh(cls, rows: int | tuple[int, ...], dimension: int, penalty: float) -> Ridge:
         """Regressions that have seen nothing."""
         front = (rows,) if isinstance(rows, int) else rows
-        gram = np.zeros((*front, dimension, dimension))
-        gram[..., range(dimension), range(dimension)] = penalty
+        unit = np.broadcast_to(np.eye(dimension), (*front, dimension, dimension))
         return cls(
-            inverse=gram / penalty**2,
+            inverse=unit / penalty,
             theta=np.zeros((*front, dimension)),
             log_determinant=np.zeros(front),
             plays=np.zeros(front, dtype=np.int64),
             response=np.zeros((*front, dimension)),
-            gram=gram,
-            recent=np.zeros((*front, RECENT, dimension)),
+            gram=unit * penalty,
+            recent=np.zeros((*front, max(32, 2 * dimension), dimension)),
+            filled=np.zeros(front, dtype=np.int64),
             penalty=np.full(front, penalty),
         )
 
@@ -79,11 +85,12 @@ def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
     ridge.theta[rows] = theta
     ridge.log_determinant[rows] -= np.log(shrink)
     ridge.response[rows] += x * y[:, None]
-    plays = ridge.plays.take(rows)
-    ridge.recent[rows, plays % RECENT] = x
-    plays += 1
-    ridge.plays[rows] = plays
-    rebuilt = plays % RECENT == 0
+    ridge.plays[rows] += 1
+    filled = ridge.filled.take(rows)
+    ridge.recent[rows, filled] = x
+    filled += 1
+    ridge.filled[rows] = filled
+    rebuilt = (filled == ridge.recent.shape[1]) | (shrink < 1 / LONG)
     if rebuilt.any():
         _rebuild(ridge, rows[rebuilt])
     return Step(direction, shrink, move, rebuilt)
@@ -97,7 +104,8 @@ def _shrink(inverse: Array, rows: Array, x: Array) -> tuple[Array, Array]:
         part = slice(first, first + some)
         here = inverse.take(rows[part], axis=0)
         u = np.einsum("nij,nj->ni", here, x[part])
-        by = 1 / (1 + np.einsum("ni,ni->n", x[part], u))
+        grown = np.einsum("ni,ni->n", x[part], u)
+        by = np.where(grown >= 0, 1 / (1 + np.abs(grown)), LOST)
         here -= u[:, :, None] * (u * by[:, None])[:, None, :]
         inverse[rows[part]] = here
         direction[part], shrink[part] = u, by
@@ -108,13 +116,28 @@ def _rebuild(ridge: Ridge, rows: Array) -> None:
     """Everything from V, which takes in the recent plays."""
     recent = ridge.recent.take(rows, axis=0)
     gram = ridge.gram.take(rows, axis=0) + recent.transpose(0, 2, 1) @ recent
-    inverse = np.linalg.inv(gram)
-    inverse = (inverse + inverse.transpose(0, 2, 1)) / 2
-    ridge.gram[rows] = gram
-    ridge.inverse[rows] = inverse
+    inverse, log_determinant = _inverted(gram, ridge.penalty.take(rows))
+    ridge.gram[rows], ridge.inverse[rows] = gram, inverse
+    ridge.recent[rows], ridge.filled[rows] = 0.0, 0
     ridge.theta[rows] = np.einsum("nij,nj->ni", inverse, ridge.response.take(rows, axis=0))
-    scaled = gram / ridge.penalty.take(rows)[:, None, None]
-    ridge.log_determinant[rows] = np.linalg.slogdet(scaled)[1]
+    ridge.log_determinant[rows] = log_determinant
+
+
+def _inverted(gram: Array, penalty: Array) -> tuple[Array, Array]:
+    """V^-1 and ln det V - d ln lambda."""
+    singular = np.einsum("nii->n", gram) > SINGULAR * penalty
+    inverse, grown = np.empty_like(gram), np.empty(len(gram))
+    plain = gram[~singular]
+    inverse[~singular] = np.linalg.inv(plain)
+    grown[~singular] = np.linalg.slogdet(plain / penalty[~singular, None, None])[1]
+    if singular.any():
+        least = penalty[singular, None]
+        eigenvalues, basis = np.linalg.eigh(gram[singular])
+        noise = ROUNDING * eigenvalues[:, -1:]
+        eigenvalues = np.where(eigenvalues > np.maximum(noise, least), eigenvalues, least)
+        inverse[singular] = (basis / eigenvalues[:, None, :]) @ basis.transpose(0, 2, 1)
+        grown[singular] = np.log(eigenvalues / least).sum(axis=1)
+    return (inverse + inverse.transpose(0, 2, 1)) / 2, grown
 
 
 def radius(log_determinant: Array, delta: Array, noise: float, penalty: float, norm: float) -> Array:

@@ -8,7 +8,7 @@ mu = max h^2 + tau, tau >= 0, gives
 
 phi^-1/2 is concave and increasing, so that Newton's steps on it, (phi^1/2 - 1) phi/sum(v_i^2/(tau + gap_i)), climb from
 a lower bound, max_i |h_i g_i| - gap_i or 0, to the root without passing it. Where phi(0) <= 1 (the hard case: theta has
-no part along the longest axis), tau = 0 and the mass that is missing goes to that axis.
+no part along the longest axis), tau = 0 and the mass that is missing goes to that axis, where its largest entry points.
 
 Source: the secular equation of trust regions, More and Sorensen, "Computing a trust region step", 1983, and, for
 optimism over a ball, Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011.
@@ -31,6 +31,9 @@ ROUNDING = 1e-13  # what may be missing from sum v^2 = 1 once Newton has converg
 def maximise(theta: Array, inverse: Array, radius: Array) -> Array:
     """The unit vector with the largest <a, theta> + radius sqrt(a^T inverse a) in each row."""
     eigenvalues, basis = np.linalg.eigh(inverse)  # ascending: the longest axis is the last
+    longest = basis[:, :, -1]
+    leading = np.take_along_axis(longest, np.abs(longest).argmax(axis=1)[:, None], axis=1)
+    longest *= np.sign(leading)  # where both its ends are as good, the one is played that its largest entry points to
     g = np.einsum("nij,ni->nj", basis, theta)
     h = radius[:, None] * np.sqrt(np.maximum(eigenvalues, 0.0))
     scale = np.maximum(np.abs(g).max(axis=1), h[:, -1])[:, None]
@@ -64,7 +67,9 @@ def _multipliers(g: Array, h: Array) -> Array:
     missing = 1 - phi[:, 0]
     last = v[:, -1]
     v[:, -1] = np.where(missing > ROUNDING, np.sqrt(last**2 + np.maximum(missing, 0.0)), last)
-    signed: Array = np.where(g < 0, -v, v)
+    negative = g < 0
+    negative[:, -1] &= (np.abs(g[:, -1]) > ROUNDING) | (missing <= ROUNDING)  # a tie that rounding would decide
+    signed: Array = np.where(negative, -v, v)
     return signed
 
 

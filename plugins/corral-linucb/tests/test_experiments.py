@@ -34,7 +34,7 @@ def test_the_papers_first_figure(name: str, adapted: str, other: str, published:
     """The adapted base far below the other, CORRAL between them and in the second half nearer to the adapted one.
 
     60 replicates of 10,000 plays. The published means are of 60 instances each: 4.5 standard errors of the difference
-    of two such means, 1e-5 each. The other comparisons are of means tens of standard errors apart.
+    of two such means, 3e-5 each. The other comparisons are of means tens of standard errors apart.
     """
     (experiment,) = load(name, replicates=60)
     regret = {curve: run_chunk(experiment, curve, 0).regret for curve in (adapted, other, "corral")}

@@ -373,5 +373,5 @@ def test_refuses(changes: dict[str, object], sentence: str) -> None:
 
 def test_needs_to_see_the_arms() -> None:
     base = GOptimal().resolve(attrs.evolve(Sphere().problem, delta=0.1))
-    with pytest.raises(CorralError, match="was shown none"):
+    with pytest.raises(CorralError, match="g-optimal needs the features of fixed arms; sphere shows none"):
         base.init(given_rows([base], {}, 2), np.random.default_rng(0))

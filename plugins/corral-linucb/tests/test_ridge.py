@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_linucb.ridge import RECENT, Ridge, learn, radius
+from corral_linucb.ridge import Ridge, learn, radius
+
+RECENT = 32  # plays that a regression of few features keeps
 
 
 @pytest.mark.parametrize("updates", [100_000, 100_000 // RECENT * RECENT - 1], ids=["100,000", "just before a rebuild"])
@@ -55,6 +57,35 @@ def test_many_rows_are_learned_in_parts_that_fit_the_cache() -> None:
     joined = Ridge.concatenate(apart)
     assert np.array_equal(together.inverse, joined.inverse)
     assert np.array_equal(together.theta, joined.theta)
+
+
+@pytest.mark.parametrize("penalty", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("length", [1e-3, 1e3, 1e6, 1e9, 1e15])
+def test_long_features_are_survived(penalty: float, length: float) -> None:
+    """Twelve plays in a plane: nothing is NaN, V^-1 stays positive, and ln det V is that of the singular values.
+
+    Lengths are in units of sqrt(lambda). Beyond 1e6 of them the eigenvalues of V across the plane are lost in rounding
+    and count as lambda, rightly here; beyond 1e9 all that is asked is that numbers stay finite.
+    """
+    rng, row = np.random.default_rng(5), np.array([0])
+    ridge, played = Ridge.fresh(1, 4, penalty), []
+    for _ in range(12):
+        x = length * np.sqrt(penalty) * (np.array([1.0, 2.0, 3.0, 4.0]) + rng.standard_normal() * np.eye(4)[0])
+        played.append(x)
+        learn(ridge, row, x[None], np.array([1.0]))
+        assert np.isfinite(ridge.theta).all()
+        assert np.isfinite(ridge.log_determinant).all()
+        if length <= 1e9:
+            assert (np.linalg.eigvalsh(ridge.inverse[0]) > -1e-6 / penalty).all()
+    if length <= 1e9:
+        lengths = np.linalg.svd(np.array(played), compute_uv=False)[:2]
+        assert ridge.log_determinant[0] == pytest.approx(np.log1p(lengths**2 / penalty).sum(), rel=1e-3)
+
+
+def test_a_penalty_at_the_ends_of_its_range() -> None:
+    for penalty in (1e-9, 1e9):
+        ridge = Ridge.fresh(1, 2, penalty)
+        assert ridge.inverse[0] @ ridge.gram[0] == pytest.approx(np.eye(2))
 
 
 def test_several_regressions_a_row_share_memory_with_their_flat_view() -> None:

@@ -8,7 +8,7 @@ so that all K ellipsoids hold together with probability 1 - delta. It is LinUCB 
 features e_a (x) x have K d coordinates, with a radius an arm in place of one for all. Where arms have features of their
 own, each arm's regression sees its own.
 
-Bound: that of LinUCB in K d dimensions.
+Bound: that of LinUCB in K d dimensions, with delta/K.
 
 Source: Li, Chu, Langford, Schapire, "A contextual-bandit approach to personalized news article recommendation", 2010,
 Algorithm 1; with the radius of Abbasi-Yadkori, Pal, Szepesvari, 2011.
@@ -29,10 +29,11 @@ import numpy as np
 from attrs.validators import ge
 from numpy.random import Generator
 
+from corral_core.bounds import Bound
 from corral_core.policies import Pick, arm_type
 from corral_core.protocols import Feedback, Observation, fitted
 from corral_core.rows import Array
-from corral_linucb.arms import best_arm, played
+from corral_linucb.arms import best_arm, played, quietly
 from corral_linucb.optimism import Beliefs, Optimistic, State, beliefs
 from corral_linucb.packing import unpacked
 from corral_linucb.ridge import Ridge, learn, radius
@@ -43,6 +44,7 @@ class DisjointLinUcb(Optimistic):
     """LinUCB with one context and a parameter vector an arm."""
 
     name: ClassVar[str] = "disjoint-linucb"
+    formula: ClassVar[str] = "LinUCB's in K d dimensions, with delta/K"
     takes_shared: ClassVar[bool] = True
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
@@ -50,6 +52,9 @@ class DisjointLinUcb(Optimistic):
     @property
     def parameters(self) -> int:
         return self.arms * self.dimension
+
+    def bound(self, delta: float) -> Bound:
+        return super().bound(delta / self.arms)
 
     def _fresh(self, given: Any) -> State:
         ridge = Ridge.fresh((len(given), self.arms), self.dimension, self.penalty)
@@ -74,6 +79,7 @@ class DisjointLinUcb(Optimistic):
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
         return policy.arm.astype(np.intp) if isinstance(policy, Pick) else self._best(policy, observation)
 
+    @quietly
     def _best(self, policy: Beliefs, observation: Observation) -> Array:
         x = self.observed(observation).astype(policy.theta.dtype)
         x = np.broadcast_to(x[:, None] if x.ndim == 2 else x, policy.theta.shape)

@@ -32,16 +32,16 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-from attrs.validators import and_, ge, gt, lt
+from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
 from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob
+from corral_core.protocols import Feedback, Observation, Problem, fitted
 from corral_core.rows import Array, Rows
 from corral_linucb.design import coordinates, design, gram
-from corral_linucb.linear import refuse_shared
+from corral_linucb.linear import Featured
 
 TOLERANCE = 1.0  # designs within twice the optimum, which the width of the elimination counts on
 
@@ -58,19 +58,15 @@ class State(Rows):
 
 
 @attrs.frozen
-class GOptimal(Base):
+class GOptimal(Featured):
     """Phased elimination by G-optimal designs."""
 
     name: ClassVar[str] = "g-optimal"
-    formula: ClassVar[str] = "32 sigma sqrt(d s ln(Ks/delta)) + 2 (4 d ln ln d + 16) (high - low)"
+    formula: ClassVar[str] = "32 sigma sqrt(d s ln(Ks/delta)) + 2 (4 d ln ln max(d, 3) + 17) (high - low)"
 
-    scale: float = knob(1.0, help="multiplies the width of the elimination; 1 is the source's", validator=gt(0))
     arms: int = fitted(help="number of arms k", validator=ge(1))
-    dimension: int = fitted(help="number d of features used, the first ones", validator=ge(1))
-    noise: float = fitted(help="sub-Gaussian scale sigma of the rewards", validator=ge(0))
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
-    delta: float = fitted(help="failure probability of a phase's estimates", validator=and_(gt(0), lt(1)), knob=True)
 
     @property
     def first_phase(self) -> int:
@@ -79,16 +75,13 @@ class GOptimal(Base):
 
     def resolve(self, problem: Problem) -> Self:
         found = super().resolve(problem)
-        refuse_shared(self, problem)
         if problem.changing:
             raise CorralError(f"{self.name} needs fixed arms; {problem.environment} changes them from play to play")
         return found
 
     def init(self, given: Any, rng: Generator) -> State:
-        if getattr(given, "features", None) is None:
-            raise CorralError(f"{self.name} needs the features of the arms before the first play, and was shown none")
-        features = np.array(given.features[:, : self.arms, : self.dimension], dtype=np.float64, order="C")
-        rows = len(features)
+        features, rows = self.shown(given), len(given)
+        assert features is not None
         log = np.log(self.arms / np.asarray(given.delta, dtype=np.float64))
         state = State(
             features=features,

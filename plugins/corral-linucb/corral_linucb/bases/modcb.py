@@ -48,6 +48,7 @@ from corral_core.protocols import Feedback, Observation, Problem, fitted, parame
 from corral_core.rows import Array, Rows
 from corral_linucb.arms import best_arm, played, upper_bounds
 from corral_linucb.linear import Linear
+from corral_linucb.packing import packed, unpacked
 from corral_linucb.ridge import Ridge, learn, radius
 
 RIDGE = 1e-6  # added to Sigma, relative to its mean diagonal
@@ -75,11 +76,11 @@ class State(Rows):
     features: Array | None  # (rows, arms, D), of fixed arms
 
 
-class Beliefs(Rows):
+class Learned(Rows):
     """The policy where arms change from play to play."""
 
     theta: Array  # (rows, D)
-    inverse: Array  # (rows, D, D), V^-1 of the present class and zero beyond it
+    inverse: Array  # (rows, D (D + 1)/2), V^-1 of the present class and zero beyond it, packed
     radius: Array  # beta
     exploration: Array  # probability
 
@@ -146,7 +147,7 @@ class ModCb(Linear):
             features=features,
         )
 
-    def policy(self, state: State, rows: Array) -> Beliefs | FixedArm:
+    def policy(self, state: State, rows: Array) -> Learned | FixedArm:
         learner = state.learner
         theta, inverse = learner.theta.take(rows, axis=0), learner.inverse.take(rows, axis=0)
         every = range(self.dimension)
@@ -155,17 +156,17 @@ class ModCb(Linear):
         beta = state.scale.take(rows) * radius(grown, delta, self.noise, self.penalty, self.norm)
         chance = np.minimum(1, (self.arms / (state.plays.take(rows) + 1)) ** self.kappa).astype(np.float32)
         if state.features is None:
-            return Beliefs(theta.astype(np.float32), inverse.astype(np.float32), beta.astype(np.float32), chance)
+            return Learned(theta.astype(np.float32), packed(inverse), beta.astype(np.float32), chance)
         arm = best_arm(upper_bounds(state.features.take(rows, axis=0), theta, inverse, beta), None)
         return FixedArm(arm.astype(arm_type(self.arms)), chance)
 
-    def act(self, policy: Beliefs | FixedArm, observation: Observation, rng: Generator) -> Decision:
+    def act(self, policy: Learned | FixedArm, observation: Observation, rng: Generator) -> Decision:
         mask = None
         if isinstance(policy, FixedArm):
             best = policy.arm.astype(np.intp)
         else:
             features, mask = self.observed(observation), observation.mask
-            best = best_arm(upper_bounds(features, policy.theta, policy.inverse, policy.radius), mask)
+            best = best_arm(upper_bounds(features, policy.theta, unpacked(policy.inverse), policy.radius), mask)
         coin = rng.random((len(policy), 2))
         explored = coin[:, 0] < policy.exploration
         return Decision(np.where(explored, _uniform(coin[:, 1], mask, self.arms), best), explored)

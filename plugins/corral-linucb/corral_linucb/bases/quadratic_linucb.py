@@ -2,7 +2,8 @@
 
 svec(z z^T) in R^{d(d+1)/2} has z_i^2 on the diagonal and sqrt(2) z_i z_j off it, so that
 <svec(z z^T), svec(Theta)> = z^T Theta z and ||svec(z z^T)|| = ||z||^2; for r = <z, theta>^2 the parameter is
-svec(theta theta^T), of norm S = ||theta||^2. With `linear`, the features themselves are there too.
+svec(theta theta^T), of norm S = ||theta||^2. With `linear`, the features themselves are there too. `length` bounds
+||z||, so that the model's features have norm L^2, or sqrt(L^2 + L^4).
 
 Source: LinUCB, as in `corral_linucb/bases/linucb.py`.
 
@@ -36,6 +37,7 @@ class QuadraticLinUcb(LinUcb):
     """LinUCB on products of the features."""
 
     name: ClassVar[str] = "quadratic-linucb"
+    formula: ClassVar[str] = "LinUCB's in d (d + 1)/2 dimensions, or d (d + 3)/2 with the features themselves"
     actions: ClassVar[tuple[str, ...]] = ("finite",)
 
     linear: bool = parameter(False, help="also use the features themselves, beside their products")
@@ -43,6 +45,10 @@ class QuadraticLinUcb(LinUcb):
     @property
     def parameters(self) -> int:
         return self.dimension * (self.dimension + 1) // 2 + (self.dimension if self.linear else 0)
+
+    @property
+    def squared_length(self) -> float:
+        return self.length**4 + (self.length**2 if self.linear else 0.0)
 
     def mapped(self, features: Array) -> Array:
         return np.concatenate([features, svec(features)], axis=-1) if self.linear else svec(features)

@@ -42,8 +42,9 @@ from corral_core.bounds import Bound, Term
 from corral_core.policies import arm_type
 from corral_core.protocols import Feedback, Observation, fitted
 from corral_core.rows import Array, Rows
-from corral_linucb.arms import best_arm, played, widths
+from corral_linucb.arms import best_arm, played, quietly, widths
 from corral_linucb.linear import Linear
+from corral_linucb.packing import packed, unpacked
 from corral_linucb.ridge import Ridge, learn
 
 
@@ -53,11 +54,11 @@ class State(Rows):
     features: Array | None  # (rows, arms, d), of fixed arms
 
 
-class Beliefs(Rows):
+class Levels(Rows):
     """The policy where arms change from play to play: all levels."""
 
     theta: Array  # (rows, levels, d)
-    inverse: Array  # (rows, levels, d, d)
+    inverse: Array  # (rows, levels, d (d + 1)/2), packed
     factor: Array
 
 
@@ -98,29 +99,31 @@ class SupLinUcb(Linear):
         factor = np.asarray(given.scale) * (alpha + math.sqrt(self.penalty) * self.norm)
         return State(ridge, factor, self.shown(given))
 
-    def policy(self, state: State, rows: Array) -> Beliefs | Decision:
+    def policy(self, state: State, rows: Array) -> Levels | Decision:
         theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
         factor = state.factor.take(rows)
         if state.features is None:
-            return Beliefs(theta.astype(np.float32), inverse.astype(np.float32), factor.astype(np.float32))
-        found = self._decide(Beliefs(theta, inverse, factor), state.features.take(rows, axis=0), None)
+            return Levels(theta.astype(np.float32), packed(inverse), factor.astype(np.float32))
+        found = self._decide(theta, inverse, factor, state.features.take(rows, axis=0), None)
         return Decision(found.action.astype(arm_type(self.arms)), found.level.astype(np.int8))
 
-    def act(self, policy: Beliefs | Decision, observation: Observation, rng: Generator) -> Decision:
+    def act(self, policy: Levels | Decision, observation: Observation, rng: Generator) -> Decision:
         if isinstance(policy, Decision):
             return Decision(policy.action.astype(np.intp), policy.level)
-        return self._decide(policy, self.observed(observation), observation.mask)
+        inverse, features = unpacked(policy.inverse), self.observed(observation)
+        return self._decide(policy.theta, inverse, policy.factor, features, observation.mask)
 
-    def _decide(self, believed: Beliefs, features: Array, mask: Array | None) -> Decision:
+    @quietly
+    def _decide(self, theta: Array, inverse: Array, factor: Array, features: Array, mask: Array | None) -> Decision:
         """Down the levels, with the rows that no level has decided yet."""
         undecided = np.arange(len(features))
         candidates = np.ones(features.shape[:2], dtype=bool) if mask is None else mask.copy()
         action, level = np.zeros(len(features), dtype=np.intp), np.full(len(features), -1)
-        features = features.astype(believed.theta.dtype, copy=False)
+        features = features.astype(theta.dtype, copy=False)
         for number in range(self.levels):
             x, left = features[undecided], candidates[undecided]
-            width = believed.factor[undecided, None] * widths(x, believed.inverse[undecided, number])
-            index = np.einsum("nki,ni->nk", x, believed.theta[undecided, number]) + width
+            width = factor[undecided, None] * widths(x, inverse[undecided, number])
+            index = np.einsum("nki,ni->nk", x, theta[undecided, number]) + width
             each, widest, best = np.arange(len(x)), best_arm(width, left), best_arm(index, left)
             most = width[each, widest]
             precise = most <= self._span / math.sqrt(self.horizon)
@@ -146,7 +149,8 @@ class SupLinUcb(Linear):
         learn(state.ridge.flat(), rows * self.levels + level, x, feedback.reward[learns])
 
     def bound(self, delta: float) -> Bound:
-        constant = 16 * self.noise + 12 * math.sqrt(self.penalty) * self.norm + 2 * self._span
+        wide = max(self.scale, 1.0)
+        constant = wide * (16 * self.noise + 12 * math.sqrt(self.penalty) * self.norm) + 2 * self._span
         log = math.log(2 * self.arms * self.horizon * self.levels / delta)
         return Bound(
             lambda s: constant * np.sqrt(s * self.dimension * log**3),
