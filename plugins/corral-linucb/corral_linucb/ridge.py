@@ -117,6 +117,7 @@ def _rebuild(ridge: Ridge, rows: Array) -> None:
     recent = ridge.recent.take(rows, axis=0)
     gram = ridge.gram.take(rows, axis=0) + recent.transpose(0, 2, 1) @ recent
     inverse, log_determinant = _inverted(gram, ridge.penalty.take(rows))
+    inverse = (inverse + inverse.transpose(0, 2, 1)) / 2
     ridge.gram[rows], ridge.inverse[rows] = gram, inverse
     ridge.recent[rows], ridge.filled[rows] = 0.0, 0
     ridge.theta[rows] = np.einsum("nij,nj->ni", inverse, ridge.response.take(rows, axis=0))
@@ -126,18 +127,21 @@ def _rebuild(ridge: Ridge, rows: Array) -> None:
 def _inverted(gram: Array, penalty: Array) -> tuple[Array, Array]:
     """V^-1 and ln det V - d ln lambda."""
     singular = np.einsum("nii->n", gram) > SINGULAR * penalty
-    inverse, grown = np.empty_like(gram), np.empty(len(gram))
-    plain = gram[~singular]
-    inverse[~singular] = np.linalg.inv(plain)
-    grown[~singular] = np.linalg.slogdet(plain / penalty[~singular, None, None])[1]
     if singular.any():
-        least = penalty[singular, None]
-        eigenvalues, basis = np.linalg.eigh(gram[singular])
-        noise = ROUNDING * eigenvalues[:, -1:]
-        eigenvalues = np.where(eigenvalues > np.maximum(noise, least), eigenvalues, least)
-        inverse[singular] = (basis / eigenvalues[:, None, :]) @ basis.transpose(0, 2, 1)
-        grown[singular] = np.log(eigenvalues / least).sum(axis=1)
-    return (inverse + inverse.transpose(0, 2, 1)) / 2, grown
+        inverse, grown = np.empty_like(gram), np.empty(len(gram))
+        inverse[~singular], grown[~singular] = _inverted(gram[~singular], penalty[~singular])
+        inverse[singular], grown[singular] = _inverted_by_axes(gram[singular], penalty[singular])
+        return inverse, grown
+    return np.linalg.inv(gram), np.linalg.slogdet(gram / penalty[:, None, None])[1]
+
+
+def _inverted_by_axes(gram: Array, penalty: Array) -> tuple[Array, Array]:
+    """The same where eigenvalues may be lost in rounding."""
+    eigenvalues, basis = np.linalg.eigh(gram)
+    least = np.maximum(ROUNDING * eigenvalues[:, -1:], penalty[:, None])
+    eigenvalues = np.where(eigenvalues > least, eigenvalues, penalty[:, None])
+    inverse = (basis / eigenvalues[:, None, :]) @ basis.transpose(0, 2, 1)
+    return inverse, np.log(eigenvalues / penalty[:, None]).sum(axis=1)
 
 
 def radius(log_determinant: Array, delta: Array, noise: float, penalty: float, norm: float) -> Array:
