@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from corral_linucb.bases.modcb import Decision, ModCb
 from corral_linucb.environments.fixed import LinearArms
+from corral_linucb.environments.nested import NestedDimension
 
-from corral_core.environments import Bandit, gaussian
+from corral_core.environments import Bandit
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
 from corral_core.metas.corral import Corral
 from corral_core.protocols import NOTHING, Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core.rows import Array
 from corral_core.simulation import try_out
 
 ARMS, FEATURES = 5, 6
@@ -228,50 +229,10 @@ def test_the_estimate_is_unbiased() -> None:
         assert abs(found.mean() - expected) < 4.5 * found.std() / math.sqrt(20_000)
 
 
-class Instance(Rows):
-    parameter: Array
+NESTED = NestedDimension(dimension=32)
 
 
-@attrs.frozen
-class Dyadic(Bandit):
-    """Blocks [0], [1], [2, 3], [4..7], ...: every arm has a uniform direction in each, theta in those below d*."""
-
-    name = "dyadic"
-    relevant: int = 8
-    dimension: int = 32
-    masked: bool = False
-
-    @property
-    def problem(self) -> Problem:
-        d = self.dimension
-        return Problem(self.name, "finite", 10, d, True, masked=self.masked, noise=0.3, low=-1.0, high=1.0)
-
-    def directions(self, shape: tuple[int, ...], dimension: int, rng: np.random.Generator) -> Array:
-        drawn = rng.standard_normal((*shape, self.dimension))
-        ends = [1, *(2**power for power in range(1, self.dimension.bit_length()))]
-        for begin, end in zip([0, *ends], ends, strict=False):
-            drawn[..., begin:end] /= np.linalg.norm(drawn[..., begin:end], axis=-1, keepdims=True)
-        drawn[..., dimension:] = 0
-        return drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)
-
-    def draw(self, rows: int, rng: np.random.Generator) -> Instance:
-        return Instance(self.directions((rows,), self.relevant, rng))
-
-    def observe(self, instance: Instance, rng: np.random.Generator) -> Observation:
-        features = self.directions((len(instance), 10), self.dimension, rng)
-        mask = rng.random((len(instance), 10)) < 0.7
-        mask[:, 0] |= ~mask.any(axis=1)
-        return Observation(features, mask if self.masked else None)
-
-    def pay(
-        self, instance: Instance, observation: Observation, action: Array, rng: np.random.Generator
-    ) -> tuple[Array, Array]:
-        means = np.einsum("nki,ni->nk", observation.features, instance.parameter)
-        there = means if observation.mask is None else np.where(observation.mask, means, -np.inf)
-        return gaussian(means, there.max(axis=1), action, 0.3, rng)
-
-
-def reached(environment: Dyadic, rows: int, plays: int, seed: int) -> Array:
+def reached(environment: NestedDimension, rows: int, plays: int, seed: int) -> Array:
     """The class in which each row ends."""
     rng, everyone = np.random.default_rng(seed), np.arange(rows)
     base = ModCb().resolve(attrs.evolve(environment.problem, horizon=plays, delta=1 / plays))
@@ -290,7 +251,7 @@ def test_moves_up_to_what_is_needed_and_seldom_beyond() -> None:
     Of 1024 other rows 1 fell short and 136 went beyond (13%), so that of 32 rows three fall short with probability
     5e-6, and thirteen go beyond with 1.2e-4.
     """
-    found = reached(Dyadic(), 32, 3000, 8)
+    found = reached(NESTED, 32, 3000, 8)
     assert (found < 8).sum() <= 2
     assert (found > 8).sum() <= 12
 
@@ -312,7 +273,13 @@ def test_explores_uniformly_and_ever_less() -> None:
 
 
 @pytest.mark.parametrize(
-    "environment", [Dyadic(4, 8), Dyadic(4, 8, masked=True), LinearArms()], ids=["all", "masked", "fixed"]
+    "environment",
+    [
+        NestedDimension(dimension=8, relevant=4),
+        NestedDimension(dimension=8, relevant=4, available=0.7),
+        LinearArms(),
+    ],
+    ids=["all", "masked", "fixed"],
 )
 def test_smoothing(environment: Bandit) -> None:
     bases = [ModCb(), ModCb(dimensions=(2,))]
@@ -326,7 +293,7 @@ def test_learns() -> None:
 
     In 64 other rows 53 and 149, with standard errors that are 1.5 and 2.6 in 16 rows: ten of them from failing.
     """
-    regret = try_out(Dyadic(dimension=16), [ModCb(scale=0.3)], rows=16, horizon=3000).regret
+    regret = try_out(NestedDimension(dimension=16), [ModCb(scale=0.3)], rows=16, horizon=3000).regret
     assert (regret[:, -1] - regret[:, 159]).mean() < regret[:, 39].mean() / 2
 
 

@@ -29,7 +29,7 @@ class ContextualBandit(Bandit):
 
     arms: int = parameter(10, help="number of arms", validator=ge(1))
     dimension: int = parameter(8, help="number of features", validator=ge(1))
-    noise: float = parameter(0.3, help="standard deviation of the noise", validator=gt(0))
+    noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     available: float = parameter(
         1.0, help="probability with which each arm is there at a play", validator=and_(gt(0), le(1))
     )

@@ -37,7 +37,7 @@ class FixedArms(Bandit):
 
     arms: int = parameter(50, help="number of arms", validator=ge(1))
     dimension: int = parameter(2, help="number of features of an arm", validator=ge(1))
-    noise: float = parameter(1.0, help="standard deviation of the noise", validator=gt(0))
+    noise: float = parameter(1.0, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
 
     @property
     @abstractmethod
@@ -90,8 +90,8 @@ class IndependentArms(FixedArms):
 
     name: ClassVar[str] = "independent-arms"
 
-    low: float = parameter(0.0, help="least mean that can occur")
-    high: float = parameter(10.0, help="largest mean that can occur")
+    low: float = parameter(0.0, help="least mean that can occur", validator=and_(ge(-1e9), le(1e9)))
+    high: float = parameter(10.0, help="largest mean that can occur", validator=and_(ge(-1e9), le(1e9)))
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
@@ -120,7 +120,7 @@ class MisspecifiedArms(FixedArms):
     name: ClassVar[str] = "misspecified-arms"
 
     dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
-    noise: float = parameter(0.3, help="standard deviation of the noise", validator=gt(0))
+    noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     misspecification: float = parameter(0.1, help="distance eps from linear means", validator=and_(ge(0), le(1)))
     deviation: Deviation = parameter(
         "uniform", help="how arms deviate; adversarial: against the linear optimum", validator=in_(get_args(Deviation))

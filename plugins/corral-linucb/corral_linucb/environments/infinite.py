@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, get_args
 
 import attrs
 import numpy as np
-from attrs.validators import ge, gt, in_
+from attrs.validators import and_, ge, gt, in_, le
 from numpy.random import Generator
 
 from corral_core.environments import Bandit
@@ -38,7 +38,7 @@ class InfiniteNested(Bandit):
 
     dimension: int = parameter(64, help="number D of coordinates, a power of two", validator=ge(1))
     relevant: int = parameter(8, help="number d* of leading coordinates that matter, a power of two", validator=ge(1))
-    noise: float = parameter(0.3, help="standard deviation of the noise", validator=gt(0))
+    noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     set: ActionSet = parameter(
         "ball", help="the unit ball, or ellipsoids drawn anew at every play", validator=in_(get_args(ActionSet))
     )

@@ -113,7 +113,7 @@ class FosterNested(ContextualBandit):
 
     arms: int = parameter(2, help="number of arms", validator=ge(1))
     dimension: int = parameter(1000, help="number D of features", validator=ge(1))
-    noise: float = parameter(1.0, help="standard deviation of the noise", validator=gt(0))
+    noise: float = parameter(1.0, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     relevant: int = parameter(10, help="number d* of leading features that matter", validator=ge(1))
 
     def __attrs_post_init__(self) -> None:
