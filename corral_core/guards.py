@@ -11,6 +11,52 @@ from corral_core.protocols import Base, Meta, Observation, Problem
 from corral_core.rows import Array, Rows
 
 
+def observation_in(observation: Any, problem: Problem, rows: int) -> None:
+    """Features and mask of every row, in the shapes that the problem says, before anything is drawn or recorded."""
+    if not isinstance(observation, Observation):
+        raise CorralError(f"ask needs an Observation, not {_kind(observation)}")
+    mask, features = observation.mask, observation.features
+    if mask is not None:
+        wanted = "(rows, arms)" if problem.arms is None else f"({rows}, {problem.arms}): rows, arms"
+        if not _is_array(mask, "b", rows, 2) or problem.arms not in (None, mask.shape[1]):
+            raise CorralError(f"the mask must be true or false, of shape {wanted}, not {_array(mask)}")
+        if not mask.any(axis=1).all():
+            raise CorralError(
+                f"no arm is there in row {int(mask.any(axis=1).argmin())}; a mask must leave one at least"
+            )
+    if features is not None:
+        features_in(features, problem, rows, mask)
+
+
+def features_in(features: Any, problem: Problem, rows: int, mask: Array | None = None) -> None:
+    """Finite features, in the shape that the problem says; those of an arm that is masked away may be anything."""
+    each = problem.actions == "finite" and not problem.shared
+    shape = (rows, problem.arms, problem.dimension) if each else (rows, problem.dimension)
+    axes = "rows, arms, features" if each else "rows, features"
+    named = problem.dimension is not None and not (each and problem.arms is None)
+    if not _is_array(features, "fiu", rows, len(shape)) or (named and features.shape != shape):
+        wanted = f"of shape {shape}: {axes}" if named else f"({axes})"
+        raise CorralError(
+            f"{problem.environment}: features must be numbers {wanted}, with rows = {rows}, not {_array(features)}"
+        )
+    if np.isfinite(features).all():
+        return
+    finite = np.isfinite(features).all(axis=-1)
+    if mask is not None and finite.ndim == 2:
+        finite |= ~mask
+    if not finite.all():
+        row = int(np.argwhere(~finite)[0][0])
+        raise CorralError(f"{problem.environment}: features of row {row} are not finite numbers")
+
+
+def _is_array(value: Any, kinds: str, rows: int, axes: int) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == axes and len(value) == rows
+
+
+def _array(value: Any) -> str:
+    return f"{value.dtype} of {value.shape}" if isinstance(value, np.ndarray) else _kind(value)
+
+
 def actions_in(decision: Any, base: Base, problem: Problem, observation: Observation, rows: int) -> Array:
     """The actions in what `act` returned, one a row and each one that is there."""
     actions = decision if isinstance(decision, np.ndarray) else getattr(decision, "action", None)

@@ -214,7 +214,7 @@ class Base(ABC):
                 found[name] = there
             elif name in SIZES and there is not None and set_here > there:
                 raise CorralError(
-                    f"{self.name} has {name} = {set_here}, but {problem.environment} has {name} = {there}"
+                    f"{self.name}: {name} must be at most {there}, as many as {problem.environment} has, not {set_here}"
                 )
         fit = attrs.evolve(self, **found)
         low, high = getattr(fit, "low", None), getattr(fit, "high", None)

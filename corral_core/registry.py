@@ -69,8 +69,8 @@ class Registry:
             return f"{name} is {' and '.join(_one(other.kind) for other in others)}, not {_one(kind)}"
         elsewhere = known(kind)
         here = [entry.name for entry in self.entries(kind)]
-        near = difflib.get_close_matches(name, {*here, *elsewhere})
-        hints = [each if each in here else f"{each} of {elsewhere[each]}" for each in near]
+        near = difflib.get_close_matches(name.lower(), here)
+        hints = near or [f"{each} of {elsewhere[each]}" for each in difflib.get_close_matches(name.lower(), elsewhere)]
         if hints:
             return f"there is no {kind} {name}; did you mean {' or '.join(hints)}?"
         if here:

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from corral_core.bounds import BoundTable
 from corral_core.errors import CorralError
 from corral_core.fitting import check_fit, given_rows, group_kin, meta_problem
-from corral_core.guards import actions_in, choice_of, reward_of
+from corral_core.guards import actions_in, choice_of, observation_in, reward_of
 from corral_core.metas.sampling import among
 from corral_core.options import PRESETS, Options, options_for
 from corral_core.players import Player
@@ -137,8 +137,7 @@ class Selection:
 
         The observation is kept until the answer is told, not copied: hand over another array next time.
         """
-        if not isinstance(observation, Observation):
-            raise CorralError(f"ask needs an Observation, not {type(observation).__name__}")
+        observation_in(observation, self.problem, self.rows)
         if ticket is not None:
             return self._act(ticket, observation)
         turn = self._round

@@ -150,7 +150,7 @@ def simulate(
 
 def try_out(
     environment: Environment,
-    bases: Sequence[Base],
+    bases: Base | Sequence[Base],
     meta: Meta | None = None,
     *,
     horizon: int,
@@ -160,6 +160,7 @@ def try_out(
 ) -> Record:
     """A base alone, or a meta-algorithm over several, in an environment: the quickest way to see one play."""
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=1 / max(horizon, 2))
+    bases = [bases] if isinstance(bases, Base) else bases
     fitted = tuple(base.resolve(problem) for base in bases)
     curve = Curve("trial", fitted, tuple(base.name for base in bases), meta, PRESETS[preset])
     instances, plays, choices = np.random.default_rng(seed).spawn(3)

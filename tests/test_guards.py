@@ -82,6 +82,63 @@ def test_points_that_are_none(returned, sentence: str) -> None:
         selection(Acting(), problem=ball).ask()
 
 
+CONTEXTS = Problem(
+    "the shop", arms=3, dimension=2, changing=True, masked=True, noise=0.5, low=0.0, high=1.0, horizon=100, delta=0.01
+)
+SEEN = np.ones((4, 3, 2))
+NAN = np.where(np.arange(24).reshape(4, 3, 2) == 17, np.nan, 1.0)  # row 2, arm 2
+THERE = np.ones((4, 3), dtype=bool)
+
+
+@pytest.mark.parametrize(
+    ("observation", "sentence"),
+    [
+        (SEEN, "ask needs an Observation, not ndarray"),
+        (
+            Observation(SEEN.tolist()),
+            r"features must be numbers of shape \(4, 3, 2\): rows, arms, features, .* not list",
+        ),
+        (Observation(SEEN[:, :, :1]), r"the shop: features must be numbers of shape .* not float64 of \(4, 3, 1\)"),
+        (Observation(SEEN[:, :2]), r"not float64 of \(4, 2, 2\)"),
+        (Observation(SEEN[0]), r"with rows = 4, not float64 of \(3, 2\)"),
+        (Observation(SEEN.astype(str)), r"not <U32 of \(4, 3, 2\)"),
+        (Observation(NAN), "the shop: features of row 2 are not finite numbers"),
+        (
+            Observation(SEEN, THERE.astype(int)),
+            r"the mask must be true or false, of shape \(4, 3\): rows, arms, not int",
+        ),
+        (Observation(SEEN, THERE[0]), r"the mask must be true or false, .* not bool of \(3,\)"),
+        (Observation(SEEN, THERE[:, :2]), r"the mask must be true or false, .* not bool of \(4, 2\)"),
+        (Observation(SEEN, THERE & (np.arange(4) != 1)[:, None]), "no arm is there in row 1; a mask must leave one"),
+    ],
+)
+@pytest.mark.parametrize("preset", ["practice", "paper"])
+def test_wrong_observations_are_named_and_change_nothing(observation, sentence: str, preset: str) -> None:
+    """A selection that refused one goes on as one that never saw it."""
+
+    def plays(refusing: bool) -> list[list[int]]:
+        chosen = selection(LinUcb(), Uniform(), problem=CONTEXTS, options=PRESETS[preset])
+        rng, actions = np.random.default_rng(3), []
+        for _ in range(20):
+            if refusing:
+                with pytest.raises(CorralError, match=sentence):
+                    chosen.ask(observation)
+            action, ticket = chosen.ask(Observation(rng.random((4, 3, 2))))
+            chosen.tell(ticket, rng.random(4))
+            actions.append(action.tolist())
+        assert (chosen.rounds_of == 20 // chosen.options.steps).all()
+        return actions
+
+    assert plays(refusing=True) == plays(refusing=False)
+
+
+def test_an_arm_that_is_not_there_may_have_any_features() -> None:
+    mask = THERE.copy()
+    mask[2, 2] = False
+    action, _ = selection(LinUcb(), problem=CONTEXTS).ask(Observation(NAN, mask))
+    assert action[2] != 2
+
+
 def test_an_arm_that_is_masked() -> None:
     @attrs.frozen
     class Masked(Ucb):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -55,7 +55,11 @@ def _refuse(name: str) -> None:
         if missing := registry.missing(kind, name):
             raise CorralError(missing)
     names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in registry.entries(kind)})
-    near = suggestion(name, names) if get_close_matches(name, names) else "; corral list-bases and the like tell"
+    near = (
+        suggestion(name.lower(), names)
+        if get_close_matches(name.lower(), names)
+        else "; corral list-bases and the like tell"
+    )
     raise CorralError(f"there is nothing called {name}{near}")
 
 
@@ -66,6 +70,8 @@ def _describe_class(entry: Registered) -> None:
     cls: Any = get_registry().load(entry.kind, entry.name)
     print(f"{entry.name}: a{'n' if entry.kind[0] in 'aeiou' else ''} {entry.kind} of {entry.plugin}")
     say(entry.summary, "  ")
+    module, _, attribute = entry.target.partition(":")
+    print(f"  from {module} import {attribute}")
     _print_parameters(cls)
     if entry.kind == "base":
         print()
@@ -104,6 +110,8 @@ def _print_parameters(cls: Any) -> None:
         elif field.default is None:
             default = "none"
         meaning = field.metadata.get("help", "")
+        if get_origin(field.type) is Literal:
+            meaning = f"{' or '.join(map(str, get_args(field.type)))}: {meaning}"
         rows.append((field.name, default, meaning + (" (a knob)" if "knob" in field.metadata else "")))
     if rows:
         print()

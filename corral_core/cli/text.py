@@ -16,7 +16,7 @@ def number(value: float) -> str:
 
 
 def plays(count: int) -> str:
-    return f"{count:,} plays"
+    return f"{count:,} play{'s' * (count != 1)}"
 
 
 def say(sentence: str, indent: str = "", following: str | None = None) -> None:

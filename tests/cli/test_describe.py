@@ -96,3 +96,13 @@ def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) ->
 def test_lists_keep_their_items(capsys: pytest.CaptureFixture[str]) -> None:
     lines = describe(capsys, "linucb").splitlines()
     assert sum(line.startswith("- ") for line in lines) == 2
+
+
+def test_where_to_import_it_from_and_what_a_choice_may_be(capsys: pytest.CaptureFixture[str]) -> None:
+    said = describe(capsys, "nested-dimension-infinite")
+    assert "  from corral_linucb.environments.infinite import InfiniteNested\n" in said
+    assert "ball or ellipsoid: the unit ball, or" in said
+
+
+def test_what_is_installed_is_suggested_first_in_any_case(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "; did you mean linucb or" in refusal(capsys, "LinUCB")

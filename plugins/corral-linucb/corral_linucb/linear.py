@@ -9,6 +9,7 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le, lt
 
 from corral_core.errors import CorralError
+from corral_core.guards import features_in
 from corral_core.protocols import Base, Observation, Problem, fitted, knob, parameter
 from corral_core.rows import Array
 
@@ -62,27 +63,14 @@ class Featured(Base):
         environment = self.resolved.environment
         if not hasattr(given, "features"):
             raise CorralError(f"{self.name} needs the features of fixed arms; {environment} shows none")
-        features = np.array(self._first(given.features), dtype=np.float64)
-        if not np.isfinite(features).all():
-            raise CorralError(f"{self.name}: {environment} shows features that are not finite numbers")
-        return features
+        features_in(given.features, self.resolved, len(given))
+        return np.array(given.features[..., : self.dimension], dtype=np.float64)
 
     def observed(self, observation: Observation) -> Array:
         """The first d features that are seen at this play."""
         if observation.features is None:
             raise CorralError(f"{self.name} needs features at every play; {self.resolved.environment} shows none")
-        return self._first(observation.features)
-
-    def _first(self, features: Array) -> Array:
-        problem = self.resolved
-        each = problem.actions == "finite" and not problem.shared
-        wanted = (problem.arms, problem.dimension) if each else (problem.dimension,)
-        if features.shape[1:] != wanted:
-            shape = features.shape[1:]
-            raise CorralError(
-                f"{self.name} needs features of shape {wanted} a row; {problem.environment} shows {shape}"
-            )
-        return features[..., : self.dimension]
+        return observation.features[..., : self.dimension]
 
 
 @attrs.frozen

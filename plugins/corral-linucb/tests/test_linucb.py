@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from corral_linucb.bases.disjoint_linucb import DisjointLinUcb
+from corral_linucb.bases.g_optimal import GOptimal
 from corral_linucb.bases.linucb import LinUcb
 from corral_linucb.bases.misspecified_linucb import MisspecifiedLinUcb
 from corral_linucb.bases.modcb import ModCb
@@ -410,7 +411,7 @@ def test_refusals() -> None:
         LinUcb().resolve(Problem("bernoulli-arms", arms=3, noise=1.0, delta=0.1))
     with pytest.raises(CorralError, match="one context for all of them, which is what disjoint-linucb is for"):
         LinUcb().resolve(attrs.evolve(CHANGING, shared=True))
-    with pytest.raises(CorralError, match="linucb has dimension = 9, but here has dimension = 5"):
+    with pytest.raises(CorralError, match="linucb: dimension must be at most 5, as many as here has, not 9"):
         LinUcb(dimension=9).resolve(attrs.evolve(FIXED, environment="here"))
     with pytest.raises(
         CorralError, match="quadratic-linucb needs finitely many actions; this environment has a ball of actions"
@@ -423,35 +424,33 @@ def test_refusals() -> None:
         LinUcb(dimension=2, noise=1.0, delta=0.1).bound(0.1)
 
 
-def wrong_features(value: float) -> np.ndarray:
+@pytest.mark.parametrize(
+    "base", [LinUcb(), DisjointLinUcb(), SupLinUcb(horizon=9), ModCb(), GOptimal()], ids=lambda base: base.name
+)
+def test_wrong_features_of_fixed_arms_are_named(base) -> None:
+    base, rng = base.resolve(attrs.evolve(FIXED, environment="here")), np.random.default_rng(14)
     features = np.ones((2, ARMS, D))
-    features[1, 3, 0] = value
-    return features
+    features[1, 3, 0] = np.nan
+    with pytest.raises(CorralError, match="here: features of row 1 are not finite numbers"):
+        base.init(given_rows([base], {"features": features}, 2), rng)
+    with pytest.raises(CorralError, match=r"of shape \(2, 6, 5\): rows, arms, features, .* not float64 of \(2, 6, 4\)"):
+        base.init(given_rows([base], {"features": np.ones((2, ARMS, D - 1))}, 2), rng)
 
 
 @pytest.mark.parametrize(
     "base", [LinUcb(), DisjointLinUcb(), SupLinUcb(horizon=9), ModCb()], ids=lambda base: base.name
 )
-def test_features_that_are_wrong_are_named(base) -> None:
-    """In every observation, and before the first play; an arm that is masked away may have any."""
-    rng = np.random.default_rng(14)
-    changing = base.resolve(attrs.evolve(CHANGING, environment="here"))
-    policy = changing.policy(changing.init(given_rows([changing], {}, 2), rng), np.arange(2))
-    for value in (np.nan, np.inf):
-        with pytest.raises(CorralError, match="arm 3 of row 1 has features that are not finite numbers"):
-            changing.act(policy, Observation(wrong_features(value)), rng)
+def test_features_beyond_all_bounds_are_named(base) -> None:
+    """Finite, but their squares are not; an arm that is masked away may have any."""
+    base, rng = base.resolve(CHANGING), np.random.default_rng(15)
+    policy = base.policy(base.init(given_rows([base], {}, 2), rng), np.arange(2))
+    features = np.ones((2, ARMS, D))
+    features[1, 3] = 1e300
+    with pytest.raises(CorralError, match="arm 3 of row 1 has features that are not finite numbers, or far too large"):
+        base.act(policy, Observation(features), rng)
     mask = np.ones((2, ARMS), dtype=bool)
     mask[1, 3] = False
-    with np.errstate(invalid="ignore"):
-        changing.act(policy, Observation(wrong_features(np.nan), mask), rng)
-    for shape in ((2, ARMS, D - 1), (2, ARMS - 1, D), (2, D)):
-        with pytest.raises(CorralError, match=r"needs features of shape \(6, 5\) a row; here shows"):
-            changing.act(policy, Observation(np.ones(shape)), rng)
-    fixed = base.resolve(attrs.evolve(FIXED, environment="here"))
-    with pytest.raises(CorralError, match="here shows features that are not finite numbers"):
-        fixed.init(given_rows([fixed], {"features": wrong_features(np.nan)}, 2), rng)
-    with pytest.raises(CorralError, match=r"needs features of shape \(6, 5\) a row; here shows \(6, 4\)"):
-        fixed.init(given_rows([fixed], {"features": np.ones((2, ARMS, D - 1))}, 2), rng)
+    base.act(policy, Observation(features, mask), rng)
 
 
 @pytest.mark.parametrize("base", [LinUcb(switching=0.5), DisjointLinUcb()], ids=lambda base: base.name)

@@ -31,7 +31,9 @@ class ContextualBandit(Bandit):
     dimension: int = parameter(8, help="number of features", validator=ge(1))
     noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     available: float = parameter(
-        1.0, help="probability with which each arm is there at a play", validator=and_(gt(0), le(1))
+        1.0,
+        help="probability with which each arm is there at a play; one at least always is",
+        validator=and_(gt(0), le(1)),
     )
 
     @abstractmethod

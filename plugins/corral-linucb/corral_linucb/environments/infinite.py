@@ -40,7 +40,9 @@ class InfiniteNested(Bandit):
     relevant: int = parameter(8, help="number d* of leading coordinates that matter, a power of two", validator=ge(1))
     noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     set: ActionSet = parameter(
-        "ball", help="the unit ball, or ellipsoids drawn anew at every play", validator=in_(get_args(ActionSet))
+        "ball",
+        help="the unit ball, or one ellipsoid after another, drawn anew at every play",
+        validator=in_(get_args(ActionSet)),
     )
 
     def __attrs_post_init__(self) -> None:

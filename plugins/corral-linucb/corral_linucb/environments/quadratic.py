@@ -1,7 +1,8 @@
 """Means that are squares of a linear function: <z, theta>^2, with z and theta uniform on the unit sphere of R^d.
 
-z and -z are worth the same, so that a base that is linear in z has no signal, while one that is linear in the products
-of the coordinates has: <z, theta>^2 = <svec(z z^T), svec(theta theta^T)>. Arms are fixed, or drawn anew at every play.
+z and -z are worth the same, so that under uniform play nothing is linear in z: LinUCB comes to favour one side of the
+sphere and keeps losing what the other side has. In the products of the coordinates all is linear:
+<z, theta>^2 = <svec(z z^T), svec(theta theta^T)>. Arms are fixed, or drawn anew at every play.
 (The example of Pacchiano et al. 2020, Section 1, made concrete for Corral.)
 """
 
@@ -39,7 +40,7 @@ class Quadratic(ContextualBandit):
     arms: int = parameter(50, help="number of arms", validator=ge(1))
     dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
     contexts: Contexts = parameter(
-        "fixed", help="arms that stay, or are drawn anew at every play", validator=in_(get_args(Contexts))
+        "fixed", help="arms that stay, or that are drawn anew at every play", validator=in_(get_args(Contexts))
     )
 
     def __attrs_post_init__(self) -> None:
