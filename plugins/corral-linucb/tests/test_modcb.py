@@ -15,7 +15,7 @@ from corral_core.environments import Bandit
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
 from corral_core.metas.corral import Corral
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols import Feedback, Observation, Problem
 from corral_core.rows import Array
 from corral_core.simulation import try_out
 
@@ -105,22 +105,9 @@ class Twin:
                     return
 
 
-def observed(kind: str, features: Array, rng: np.random.Generator) -> tuple[Array, Array, Observation]:
-    """This play's features and mask, and what is shown of them."""
-    rows = len(features)
-    if kind != "fixed":
-        features = rng.standard_normal(features.shape) / 2
-    mask = np.ones((rows, ARMS), dtype=bool)
-    if kind == "masked":
-        mask = rng.random((rows, ARMS)) < 0.5
-        mask[np.arange(rows), rng.integers(0, ARMS, rows)] = True
-    shown = {"fixed": NOTHING, "changing": Observation(features), "masked": Observation(features, mask)}[kind]
-    return features, mask, shown
-
-
 @pytest.mark.parametrize("kind", list(PROBLEMS))
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_equals_a_plain_loop(kind: str, seed: int) -> None:
+def test_equals_a_plain_loop(kind: str, seed: int, observed) -> None:
     """Two rows of each of two kin: every action and every coin, and so every test and every move."""
     rng, streams = np.random.default_rng(seed), Streams([10, 11, 12, 13])
     bases = [base.resolve(PROBLEMS[kind]) for base in (ModCb(scale=0.3), ModCb(scale=0.1, delta=0.3))]
@@ -145,7 +132,7 @@ def test_equals_a_plain_loop(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", list(PROBLEMS))
-def test_lockstep_equals_one_by_one(kind: str) -> None:
+def test_lockstep_equals_one_by_one(kind: str, observed) -> None:
     """Rows do not touch each other: to the bit, in any subset and order, moves and all."""
     rng, streams, own = np.random.default_rng(4), Streams(list(range(5))), Streams(list(range(5)))
     base, fixed = ModCb(scale=0.3).resolve(PROBLEMS[kind]), rng.standard_normal((5, ARMS, FEATURES)) / 2

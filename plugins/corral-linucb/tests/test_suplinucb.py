@@ -14,7 +14,7 @@ from corral_core.environments import Bandit, gaussian
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
 from corral_core.metas.corral import Corral
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_core.simulation import try_out
 
@@ -61,22 +61,9 @@ class Twin:
             self.response[level] += x * reward
 
 
-def observed(kind: str, features: Array, rng: np.random.Generator) -> tuple[Array, Array, Observation]:
-    """This play's features and mask, and what is shown of them."""
-    rows = len(features)
-    if kind != "fixed":
-        features = rng.standard_normal(features.shape) / 2
-    mask = np.ones((rows, ARMS), dtype=bool)
-    if kind == "masked":
-        mask = rng.random((rows, ARMS)) < 0.5
-        mask[np.arange(rows), rng.integers(0, ARMS, rows)] = True
-    shown = {"fixed": NOTHING, "changing": Observation(features), "masked": Observation(features, mask)}[kind]
-    return features, mask, shown
-
-
 @pytest.mark.parametrize("kind", list(PROBLEMS))
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_equals_a_plain_loop(kind: str, seed: int) -> None:
+def test_equals_a_plain_loop(kind: str, seed: int, observed) -> None:
     """Three rows of each of two kin, every action and every level; the model has three of the four features."""
     rng = np.random.default_rng(seed)
     kin = [SupLinUcb(dimension=3, scale=0.15), SupLinUcb(dimension=3, scale=0.02, delta=0.3)]
@@ -102,7 +89,7 @@ def test_equals_a_plain_loop(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", list(PROBLEMS))
-def test_lockstep_equals_one_by_one(kind: str) -> None:
+def test_lockstep_equals_one_by_one(kind: str, observed) -> None:
     """Rows do not touch each other: to the bit, in any subset and order."""
     rng = np.random.default_rng(4)
     base, fixed = SupLinUcb(scale=0.1).resolve(PROBLEMS[kind]), rng.standard_normal((5, ARMS, FEATURES)) / 2
@@ -128,7 +115,7 @@ def test_lockstep_equals_one_by_one(kind: str) -> None:
 
 @pytest.mark.parametrize(("scale", "level"), [(1e-9, -1), (1e3, 0)])
 @pytest.mark.parametrize("kind", ["fixed", "changing"])
-def test_only_the_deciding_level_learns(kind: str, scale: float, level: int) -> None:
+def test_only_the_deciding_level_learns(kind: str, scale: float, level: int, observed) -> None:
     """Widths all small: nobody learns. All wide: the first level does, and no other."""
     rng = np.random.default_rng(5)
     base, fixed = SupLinUcb(scale=scale).resolve(PROBLEMS[kind]), rng.standard_normal((3, ARMS, FEATURES))
