@@ -5,9 +5,8 @@ V = lambda I + sum x x^T, theta = V^-1 sum x y. A play costs one rank-one update
     u = V^-1 x,  V^-1 <- V^-1 - u u^T/(1 + x^T u),  theta <- theta + u (y - x^T theta)/(1 + x^T u),
 
 and ln det V grows by ln(1 + x^T u). Rounding errors would pile up, so that the last plays are kept, and everything is
-computed anew from V itself when they fill their place, or when a play is so long or so badly rounded (x^T u above
-`LONG`, or negative) that digits are lost. An eigenvalue of V that is lost in rounding counts as lambda, the least it
-can be.
+computed anew from V itself when they fill their place, or at once where x is so long (||x||^2 above `LONG` lambda) that
+the update loses digits. An eigenvalue of V that is lost in rounding counts as lambda, the least it can be.
 
 >>> ridge = Ridge.fresh(1, 2, 1.0)
 >>> _ = learn(ridge, np.array([0]), np.array([[1.0, 0.0]]), np.array([2.0]))
@@ -90,7 +89,8 @@ def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
     ridge.recent[rows, filled] = x
     filled += 1
     ridge.filled[rows] = filled
-    rebuilt = (filled == ridge.recent.shape[1]) | (shrink < 1 / LONG)
+    long = np.einsum("ni,ni->n", x, x) > LONG * ridge.penalty.take(rows)
+    rebuilt = (filled == ridge.recent.shape[1]) | long
     if rebuilt.any():
         _rebuild(ridge, rows[rebuilt])
     return Step(direction, shrink, move, rebuilt)
