@@ -34,6 +34,7 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "nested-dimension-infinite",
             "misspecified-contexts",
             "quadratic",
+            "quadratic-contexts",
             "shared-context",
         ),
         "experiment": (

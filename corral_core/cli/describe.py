@@ -55,11 +55,8 @@ def _refuse(name: str) -> None:
         if missing := registry.missing(kind, name):
             raise CorralError(missing)
     names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in registry.entries(kind)})
-    near = (
-        suggestion(name.lower(), names)
-        if get_close_matches(name.lower(), names)
-        else "; corral list-bases and the like tell"
-    )
+    word = name.lower()
+    near = suggestion(word, names) if get_close_matches(word, names) else "; corral list-bases and the like tell"
     raise CorralError(f"there is nothing called {name}{near}")
 
 

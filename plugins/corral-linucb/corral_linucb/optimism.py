@@ -49,8 +49,7 @@ class Switches(Rows):
 
     policy: Any
     log_determinant: Array  # at which it came into force
-    count: Array  # how many there have been
-    asked: Array  # how many there had been when it was last asked for
+    unasked: Array  # whether it has not been asked for since
 
 
 class State(Rows):
@@ -119,8 +118,8 @@ class Optimistic(Linear):
         state = self._fresh(given)
         if self.switching:
             rows = np.arange(len(given))
-            count = np.zeros(len(rows), dtype=np.int64)
-            state.switches = Switches(self._current(state, rows), self._log_determinant(state, rows), count, count - 1)
+            unasked = np.ones(len(rows), dtype=bool)
+            state.switches = Switches(self._current(state, rows), self._log_determinant(state, rows), unasked)
         return state
 
     @property
@@ -136,14 +135,14 @@ class Optimistic(Linear):
     def changed(self, state: State, rows: Array) -> Array:
         if state.switches is None:
             return super().changed(state, rows)
-        different: Array = state.switches.count.take(rows) != state.switches.asked.take(rows)
-        return different
+        unasked: Array = state.switches.unasked.take(rows)
+        return unasked
 
     def policy(self, state: State, rows: Array) -> Any:
         switches = state.switches
         if switches is None:
             return self._current(state, rows)
-        switches.asked[rows] = switches.count.take(rows)
+        switches.unasked[rows] = False
         return switches.policy.take(rows)
 
     def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
@@ -156,7 +155,7 @@ class Optimistic(Linear):
                 those = rows[grown]
                 switches.policy.put(those, self._current(state, those))
                 switches.log_determinant[those] = reached[grown]
-                switches.count[those] += 1
+                switches.unasked[those] = True
 
     def bound(self, delta: float) -> Bound:
         return self._bound(delta, self.noise * math.sqrt(self.parameters), 0.0)

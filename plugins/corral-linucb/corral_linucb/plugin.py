@@ -72,8 +72,13 @@ def corral_environments() -> list[Entry]:
         ),
         Entry(
             "quadratic",
-            "Means that are squares of a linear function",
-            "corral_linucb.environments.quadratic:Quadratic",
+            "Fixed arms whose means are squares of a linear function",
+            "corral_linucb.environments.quadratic:QuadraticArms",
+        ),
+        Entry(
+            "quadratic-contexts",
+            "Contexts whose means are squares of a linear function",
+            "corral_linucb.environments.quadratic:QuadraticContexts",
         ),
         Entry(
             "shared-context",

@@ -10,8 +10,8 @@ the update loses digits. An eigenvalue of V that is lost in rounding counts as l
 
 >>> ridge = Ridge.fresh(1, 2, 1.0)
 >>> _ = learn(ridge, np.array([0]), np.array([[1.0, 0.0]]), np.array([2.0]))
->>> ridge.theta[0], ridge.inverse[0, 0, 0]
-(array([1., 0.]), np.float64(0.5))
+>>> ridge.theta[0], ridge.inverse[0, 0]
+(array([1., 0.]), array([0.5, 0. ]))
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ import numpy as np
 
 from corral_core.rows import Array, Rows
 
-CACHED = 2**15  # numbers
+CACHED = 2**15  # numbers that stay in the cache
 LONG = 1e8
 SINGULAR = 1e12  # where V is larger than this many lambda, its smallest eigenvalues may be rounding errors
 ROUNDING = 1e-14  # and are, below this part of the largest
-LOST = 1e-300  # stands for 1/(1 + x^T u) where rounding made x^T u negative
 
 
 class Ridge(Rows):
@@ -105,7 +104,7 @@ def _shrink(inverse: Array, rows: Array, x: Array) -> tuple[Array, Array]:
         here = inverse.take(rows[part], axis=0)
         u = np.einsum("nij,nj->ni", here, x[part])
         grown = np.einsum("ni,ni->n", x[part], u)
-        by = np.where(grown >= 0, 1 / (1 + np.abs(grown)), LOST)
+        by = 1 / (1 + np.maximum(grown, 0.0))
         here -= u[:, :, None] * (u * by[:, None])[:, None, :]
         inverse[rows[part]] = here
         direction[part], shrink[part] = u, by

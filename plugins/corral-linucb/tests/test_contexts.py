@@ -11,7 +11,7 @@ from corral_linucb.environments.directions import blocks, in_blocks
 from corral_linucb.environments.fixed import LinearArms, MisspecifiedArms
 from corral_linucb.environments.infinite import InfiniteNested
 from corral_linucb.environments.nested import FosterNested, MisspecifiedContexts, NestedDimension
-from corral_linucb.environments.quadratic import Quadratic
+from corral_linucb.environments.quadratic import QuadraticArms, QuadraticContexts
 from corral_linucb.environments.shared_context import SharedContext
 
 from corral_core.errors import CorralError
@@ -41,9 +41,7 @@ def test_masks_leave_arms_as_often_as_asked(available: float) -> None:
 def test_only_changing_arms_may_be_missing() -> None:
     assert NestedDimension(available=0.5).problem.masked
     assert not NestedDimension().problem.masked
-    assert Quadratic(contexts="fresh", available=0.5).problem.masked
-    with pytest.raises(CorralError, match="fixed arms are always there"):
-        Quadratic(available=0.5)
+    assert QuadraticContexts(available=0.5).problem.masked
     for wrong in (0.0, -0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match="available"):
             SharedContext(available=wrong)
@@ -166,22 +164,24 @@ def test_parameters_out_of_range_are_refused() -> None:
         for wrong in (-0.1, 1.1):
             with pytest.raises(ValueError, match="misspecification"):
                 make(misspecification=wrong)
-    for make in (LinearArms, SharedContext, Quadratic, FosterNested):
+    for make in (LinearArms, SharedContext, QuadraticArms, QuadraticContexts, FosterNested):
         with pytest.raises(ValueError, match="arms"):
             make(arms=0)
-    for make, name in ((MisspecifiedArms, "deviation"), (InfiniteNested, "set"), (Quadratic, "contexts")):
+    for make, name in ((MisspecifiedArms, "deviation"), (InfiniteNested, "set")):
         with pytest.raises(ValueError, match=name):
             make(**{name: "other"})
 
 
-@pytest.mark.parametrize("contexts", ["fixed", "fresh"])
-def test_quadratic_means_are_linear_in_the_products(contexts) -> None:
+@pytest.mark.parametrize("kind", [QuadraticArms, QuadraticContexts])
+def test_quadratic_means_are_linear_in_the_products(kind) -> None:
     """They fit svec(z z^T) exactly, and sum over an orthonormal basis to ||theta||^2 = 1."""
-    environment, rng = Quadratic(contexts=contexts, dimension=3), np.random.default_rng(16)
+    environment, rng = kind(dimension=3), np.random.default_rng(16)
     instance = environment.draw(10, rng)
     observation = environment.observe(instance, rng)
-    means = instance.mean if contexts == "fixed" else environment.means(instance, observation.features)
-    features = environment.shown(instance)["features"] if contexts == "fixed" else observation.features
+    if kind is QuadraticArms:
+        features, means = environment.shown(instance)["features"], instance.mean
+    else:
+        features, means = observation.features, environment.means(instance, observation.features)
     assert np.linalg.norm(features, axis=2) == pytest.approx(np.ones((10, 50)))
     for row in range(10):
         products = np.einsum("ki,kj->kij", features[row], features[row]).reshape(50, 9)
@@ -189,7 +189,7 @@ def test_quadratic_means_are_linear_in_the_products(contexts) -> None:
         assert products @ weights == pytest.approx(means[row])
         assert np.trace(weights.reshape(3, 3)) == pytest.approx(1)
         assert np.linalg.matrix_rank(weights.reshape(3, 3), tol=1e-9) == 1
-    assert environment.problem.changing == (contexts == "fresh")
+    assert environment.problem.changing == (kind is QuadraticContexts)
 
 
 def test_shared_context_has_a_parameter_vector_an_arm() -> None:

@@ -8,7 +8,7 @@ import pytest
 from corral_linucb.environments.fixed import IndependentArms, LinearArms, MisspecifiedArms
 from corral_linucb.environments.infinite import InfiniteNested
 from corral_linucb.environments.nested import FosterNested, MisspecifiedContexts, NestedDimension
-from corral_linucb.environments.quadratic import Quadratic
+from corral_linucb.environments.quadratic import QuadraticArms, QuadraticContexts
 from corral_linucb.environments.shared_context import SharedContext
 
 from corral_core.environments import chosen
@@ -17,13 +17,13 @@ from corral_core.parsing import build
 from corral_core.protocols import Environment
 from corral_core.rows import Array
 
-FIXED = [LinearArms(), IndependentArms(), MisspecifiedArms(), Quadratic()]
+FIXED = [LinearArms(), IndependentArms(), MisspecifiedArms(), QuadraticArms()]
 FRESH = [
     NestedDimension(),
     NestedDimension(misspecification=0.2),
     MisspecifiedContexts(),
     FosterNested(dimension=200),
-    Quadratic(contexts="fresh"),
+    QuadraticContexts(),
     SharedContext(),
 ]
 MASKED = [attrs.evolve(environment, available=0.3) for environment in FRESH]

@@ -17,7 +17,7 @@ from corral_linucb.bases.suplinucb import SupLinUcb
 from corral_linucb.environments.fixed import LinearArms
 from corral_linucb.environments.infinite import InfiniteNested
 from corral_linucb.environments.nested import MisspecifiedContexts, NestedDimension
-from corral_linucb.environments.quadratic import Quadratic
+from corral_linucb.environments.quadratic import QuadraticContexts
 from corral_linucb.environments.shared_context import SharedContext
 from corral_linucb.secular import maximise, maximise_ellipsoid
 
@@ -171,7 +171,7 @@ def test_disjoint_linucb_on_fixed_arms_is_the_same_as_on_arms_that_happen_not_to
         (LinUcb(), InfiniteNested(dimension=4, relevant=4, noise=0.05), 1.0),
         (LinUcb(), InfiniteNested(dimension=4, relevant=4, noise=0.05, set="ellipsoid"), 0.7),
         (MisspecifiedLinUcb(epsilon=0.01), MisspecifiedContexts(dimension=4, misspecification=0.01, noise=0.05), 0.3),
-        (QuadraticLinUcb(), Quadratic(contexts="fresh", arms=10, dimension=2, noise=0.02), 0.3),
+        (QuadraticLinUcb(), QuadraticContexts(arms=10, dimension=2, noise=0.02), 0.3),
         (DisjointLinUcb(), SharedContext(arms=2, dimension=2, noise=0.05), 0.5),
         (DisjointLinUcb(), SharedContext(arms=2, dimension=2, noise=0.05, available=0.6), 0.3),
     ],

@@ -85,7 +85,6 @@ def test_rare_switching_holds_each_policy_once_and_few_of_them() -> None:
     assert base.policies(1000) == 1 + math.ceil(D * math.log1p(1000 / D) / math.log(1.5)) < 100
     assert (held > 10).all()
     assert (player.replay.plays == 1000).all()
-    assert np.array_equal(player.state.switches.count + 1, held)
 
 
 def test_a_switch_is_not_missed_when_answers_come_late() -> None:

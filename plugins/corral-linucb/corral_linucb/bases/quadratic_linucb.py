@@ -8,7 +8,7 @@ svec(theta theta^T), of norm S = ||theta||^2. With `linear`, the features themse
 Source: LinUCB, as in `corral_linucb/bases/linucb.py`.
 
 >>> z, theta = np.array([1.0, 2.0]), np.array([3.0, -1.0])
->>> float(svec(z) @ svec(theta)), float((z @ theta) ** 2)
+>>> round(float(svec(z) @ svec(theta)), 9), float((z @ theta) ** 2)
 (1.0, 1.0)
 """
 

@@ -2,77 +2,70 @@
 
 z and -z are worth the same, so that under uniform play nothing is linear in z: LinUCB comes to favour one side of the
 sphere and keeps losing what the other side has. In the products of the coordinates all is linear:
-<z, theta>^2 = <svec(z z^T), svec(theta theta^T)>. Arms are fixed, or drawn anew at every play.
-(The example of Pacchiano et al. 2020, Section 1, made concrete for Corral.)
+<z, theta>^2 = <svec(z z^T), svec(theta theta^T)>. Arms are fixed (quadratic), or drawn anew at every play
+(quadratic-contexts). (The example of Pacchiano et al. 2020, Section 1, made concrete for Corral.)
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar
 
 import attrs
 import numpy as np
-from attrs.validators import ge, in_
+from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core.environments import gaussian
-from corral_core.errors import CorralError
-from corral_core.protocols import NOTHING, Observation, Problem, parameter
+from corral_core.protocols import parameter
 from corral_core.rows import Array, Rows
 from corral_linucb.environments.contextual import ContextualBandit
 from corral_linucb.environments.directions import inner, sphere
-from corral_linucb.environments.fixed import FixedInstance
-
-Contexts = Literal["fixed", "fresh"]
+from corral_linucb.environments.fixed import FixedArms
 
 
-class FreshInstance(Rows):
+@attrs.frozen
+class QuadraticArms(FixedArms):
+    """Fixed arms whose means are squares of a linear function."""
+
+    name: ClassVar[str] = "quadratic"
+
+    dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
+    noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def draw_features(self, rows: int, rng: Generator) -> Array:
+        return sphere(rng, rows, self.arms, self.dimension)
+
+    def draw_means(self, features: Array, rng: Generator) -> Array:
+        return _squares(features, sphere(rng, len(features), self.dimension))
+
+
+class Instance(Rows):
     theta: Array  # (rows, dimension)
 
 
 @attrs.frozen
-class Quadratic(ContextualBandit):
-    """Means that are squares of a linear function."""
+class QuadraticContexts(ContextualBandit):
+    """Contexts whose means are squares of a linear function."""
 
-    name: ClassVar[str] = "quadratic"
+    name: ClassVar[str] = "quadratic-contexts"
     mean_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     arms: int = parameter(50, help="number of arms", validator=ge(1))
     dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
-    contexts: Contexts = parameter(
-        "fixed", help="arms that stay, or that are drawn anew at every play", validator=in_(get_args(Contexts))
-    )
 
-    def __attrs_post_init__(self) -> None:
-        if self.contexts == "fixed" and self.available < 1:
-            raise CorralError(f"{self.name}: fixed arms are always there; set available to 1 or contexts to fresh")
+    def draw(self, rows: int, rng: Generator) -> Instance:
+        return Instance(sphere(rng, rows, self.dimension))
 
-    @property
-    def problem(self) -> Problem:
-        return attrs.evolve(super().problem, changing=self.contexts == "fresh")
-
-    def draw(self, rows: int, rng: Generator) -> FixedInstance | FreshInstance:
-        fresh = FreshInstance(sphere(rng, rows, self.dimension))
-        if self.contexts == "fresh":
-            return fresh
-        features = self.draw_contexts(fresh, rng)
-        mean = self.means(fresh, features)
-        return FixedInstance(features, mean, mean.max(axis=1))
-
-    def shown(self, instance: Any) -> dict[str, Array]:
-        return {"features": instance.features} if self.contexts == "fixed" else {}
-
-    def observe(self, instance: Any, rng: Generator) -> Observation:
-        return NOTHING if self.contexts == "fixed" else super().observe(instance, rng)
-
-    def pay(self, instance: Any, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
-        if self.contexts == "fixed":
-            return gaussian(instance.mean, instance.best, action, self.noise, rng)
-        return super().pay(instance, observation, action, rng)
-
-    def draw_contexts(self, instance: FreshInstance, rng: Generator) -> Array:
+    def draw_contexts(self, instance: Instance, rng: Generator) -> Array:
         return sphere(rng, len(instance), self.arms, self.dimension)
 
-    def means(self, instance: FreshInstance, features: Array) -> Array:
-        squares: Array = np.square(inner(features, instance.theta))
-        return squares
+    def means(self, instance: Instance, features: Array) -> Array:
+        return _squares(features, instance.theta)
+
+
+def _squares(features: Array, theta: Array) -> Array:
+    found: Array = np.square(inner(features, theta))
+    return found

@@ -4,6 +4,10 @@ In state s it plays the bad arm with probability min(1, c alpha s^(alpha - 1)), 
 after s plays is gap * sum_{t <= s} min(1, c alpha t^(alpha - 1)), which is at most gap * c s^alpha and tends to it.
 
 It learns nothing. The gap must be that of the environment's two arms.
+
+>>> from corral_core.protocols import Problem
+>>> Rate(c=2.0, alpha=0.5, gap=0.3).resolve(Problem(arms=2)).bound(0.1).shape
+(Term(c=0.6, alpha=0.5),)
 """
 
 from __future__ import annotations

@@ -1,0 +1,32 @@
+"""The examples in docstrings say what happens."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import corral_linucb
+import corral_mab
+import pytest
+
+import corral_core
+
+MODULES = [
+    module.name
+    for package in (corral_core, corral_mab, corral_linucb)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_every_base_has_one() -> None:
+    """One algorithm a file, each with a runnable example."""
+    bases = [name for name in MODULES if ".bases." in name and not name.endswith((".means", ".lower_bounds"))]
+    finder = doctest.DocTestFinder()
+    without = [name for name in bases if not any(test.examples for test in finder.find(importlib.import_module(name)))]
+    assert not without
