@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.protocols import Base, Feedback, Observation, Problem, Trajectory, knobs, refuse
+from corral_core.protocols import Base, Feedback, Observation, Problem, Trajectory, knobs
 from corral_core.rows import Array, Rows, object_array, snapshot
 
 
@@ -40,9 +40,6 @@ class Learners(Rows):
 class Lifted(Base):
     """Base class for a base made of one-at-a-time learners: say `make`."""
 
-    actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
-    masks: ClassVar[bool] = True
-
     problem: Problem | None = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})
 
     @abstractmethod
@@ -50,8 +47,7 @@ class Lifted(Base):
         """A fresh learner for this problem."""
 
     def resolve(self, problem: Problem) -> Self:
-        refuse(self, problem)
-        return attrs.evolve(self, problem=problem)
+        return attrs.evolve(super().resolve(problem), problem=problem)
 
     def init(self, given: Any, rng: Generator) -> Learners:
         if self.problem is None:
@@ -69,10 +65,10 @@ class Lifted(Base):
         return state.take(rows)
 
     def act(self, policy: Learners, observation: Observation, rng: Generator) -> Array:
-        contexts = _contexts(observation, len(policy))
-        return np.asarray(
-            [learner.act(context, rng) for learner, context in zip(policy.learner, contexts, strict=True)]
-        )
+        contexts, streams = _contexts(observation, len(policy)), _streams(rng, len(policy))
+        plays = zip(policy.learner, contexts, streams, strict=True)
+        actions = [learner.act(context, stream) for learner, context, stream in plays]
+        return np.asarray(actions) if actions else np.zeros(0, dtype=np.intp)
 
     def learn(self, state: Learners, rows: Array, feedback: Feedback, rng: Generator) -> None:
         contexts = _contexts(feedback.observation, len(rows))
@@ -100,18 +96,28 @@ class _BesideArms:
 
 @attrs.frozen
 class LiftedFrom(Lifted):
-    """A lifted base whose learners a function makes."""
+    """A lifted base whose learners a function makes; whoever lifts one knows where it can play."""
+
+    actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
+    masks: ClassVar[bool] = True
 
     maker: Callable[[Problem], Any] = attrs.field(kw_only=True)
     name: str = attrs.field(kw_only=True)  # type: ignore[misc]
+    episodic: bool = attrs.field(default=False, kw_only=True)  # type: ignore[misc]
 
     def make(self, problem: Problem) -> Any:
         return self.maker(problem)
 
 
-def lift(make: Callable[[Problem], Any], name: str | None = None) -> LiftedFrom:
-    """A base whose learners `make(problem)` makes, one a row."""
-    return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")))
+def lift(make: Callable[[Problem], Any], name: str | None = None, *, episodic: bool = False) -> LiftedFrom:
+    """A base whose learners `make(problem)` makes, one a row; where plays are episodes, say so."""
+    return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")), episodic=episodic)
+
+
+def _streams(rng: Any, rows: int) -> list[Any]:
+    """The generator that each learner draws from: the one there is, unless every row has a stream of its own."""
+    found: list[Any] = getattr(rng, "streams", None) or [rng] * rows
+    return found
 
 
 def _contexts(observation: Observation | Trajectory, rows: int) -> list[Any]:

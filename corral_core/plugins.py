@@ -95,12 +95,12 @@ class Plugins:
         entries: list[EntryPoint] = []
         with core.guard("the installed distributions cannot be listed"):
             entries = sorted(found, key=lambda entry: (*_identity(entry), entry.name))
-        unwanted = {_normal(name): name.strip() for name in disabled.split(",") if name.strip()}
+        unwanted = {normal(name): name.strip() for name in disabled.split(",") if name.strip()}
         unmatched = dict(unwanted)
         for entry in entries:
             candidate = Candidate(*_identity(entry))
             self._candidates.append(candidate)
-            aliases = {_normal(candidate.name), _normal(entry.name)}
+            aliases = {normal(candidate.name), normal(entry.name)}
             if aliases & unwanted.keys():
                 candidate.status = "disabled"
                 for alias in aliases:
@@ -202,7 +202,8 @@ def _identity(entry: EntryPoint) -> tuple[str, str]:
         return entry.name, "unknown"
 
 
-def _normal(name: str) -> str:
+def normal(name: str) -> str:
+    """A distribution's name as all its spellings have it."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 

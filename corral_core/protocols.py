@@ -62,7 +62,7 @@ def kin(one: Base, other: Base) -> bool:
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
-    return bool(one == other)
+    return type(one) is type(other) and bool(one == other)
 
 
 # --- What an environment is, as far as a base may know ----------------------------------------------------------------
@@ -155,14 +155,28 @@ def action_of(decision: Any) -> Array:
     return actions
 
 
+# --- What bases, environments and metas have in common ---------------------------------------------------------------
+
+
+class Named(ABC):
+    """Something that is registered under a name."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """What conformance checks try: settings under which it plays differently. The defaults, unless said."""
+        return [cls()]
+
+
 # --- Base -------------------------------------------------------------------------------------------------------------
 
 
 @attrs.frozen
-class Base(ABC):
+class Base(Named):
     """A bandit algorithm over rows. A policy is the least that determines how state s acts."""
 
-    name: ClassVar[str]
     formula: ClassVar[str] = "none known"  # the bound, for people
     actions: ClassVar[tuple[str, ...]] = ("finite",)
     episodic: ClassVar[bool] = False
@@ -253,10 +267,8 @@ Act = Callable[[Observation], Array]
 
 
 @attrs.frozen
-class Environment(ABC):
+class Environment(Named):
     """Draws instances, one a row, and pays for actions."""
-
-    name: ClassVar[str]
 
     @property
     @abstractmethod
@@ -298,10 +310,9 @@ class Verdict(Rows):
 
 
 @attrs.frozen
-class Meta(ABC):
+class Meta(Named):
     """A distribution over the bases of each row. All its arrays are (bases, rows): bases first."""
 
-    name: ClassVar[str]
     horizon: ClassVar[bool] = True  # must know the number of rounds
     bounds: ClassVar[str] = "none"  # "none", "one" for all bases, or "every" base's
     player: ClassVar[str] = "any"  # "any", "plain", "smooth" or "boosted"

@@ -62,6 +62,22 @@ class Registry:
         status = {record.name: record.status for record in self.plugins.records()}
         return f"the {kind} {name} comes with {plugin}, which {remedy[status.get(plugin, 'absent')]}"
 
+    def nothing_called(self, name: str) -> str:
+        """What to say of a name that means nothing, of whatever kind."""
+        from corral_core.parsing import suggestion
+
+        for kind in KINDS:
+            if missing := self.missing(kind, name):
+                return missing
+        names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in self.entries(kind)})
+        word = name.lower()
+        near = (
+            suggestion(word, names)
+            if difflib.get_close_matches(word, names)
+            else "; corral list-bases and the like tell"
+        )
+        return f"there is nothing called {name}{near}"
+
     def _unknown(self, kind: Kind, name: str) -> str:
         if missing := self.missing(kind, name):
             return missing

@@ -24,6 +24,7 @@ def describe(
 
     Parameters, bound and source; for an experiment, the guarantee that holds for it, and which preconditions fail.
     """
+    from corral_core.errors import CorralError
     from corral_core.experiment import is_file
     from corral_core.registry import get_registry
 
@@ -32,7 +33,7 @@ def describe(
         return
     found = [entry for entry in get_registry().find(name) if entry.kind != "engine"]
     if not found:
-        _refuse(name)
+        raise CorralError(get_registry().nothing_called(name))
     for number, entry in enumerate(found):
         if number:
             print()
@@ -40,24 +41,6 @@ def describe(
             _describe_experiment(name, entry.plugin)
         else:
             _describe_class(entry)
-
-
-def _refuse(name: str) -> None:
-    from difflib import get_close_matches
-
-    from corral_core.errors import CorralError
-    from corral_core.parsing import suggestion
-    from corral_core.plugins import KINDS
-    from corral_core.registry import get_registry
-
-    registry = get_registry()
-    for kind in KINDS:
-        if missing := registry.missing(kind, name):
-            raise CorralError(missing)
-    names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in registry.entries(kind)})
-    word = name.lower()
-    near = suggestion(word, names) if get_close_matches(word, names) else "; corral list-bases and the like tell"
-    raise CorralError(f"there is nothing called {name}{near}")
 
 
 def _describe_class(entry: Registered) -> None:
@@ -75,14 +58,14 @@ def _describe_class(entry: Registered) -> None:
         say(f"Bound U(s, delta): {cls.formula}", following="  ")
     if entry.kind == "meta":
         print()
-        say(f"Needs: {'; '.join(_needs(cls))}", following="  ")
+        say(f"Needs: {'; '.join(needs(cls))}", following="  ")
     text = inspect.getdoc(inspect.getmodule(cls)) or inspect.getdoc(cls)
     if text:
         print()
         say_paragraphs(text)
 
 
-def _needs(meta: Any) -> list[str]:
+def needs(meta: Any) -> list[str]:
     """What a meta-algorithm declares."""
     bounds = {"none": "no bound", "one": "a bound, for a rate that is auto", "every": "every base's bound"}
     return [
@@ -93,10 +76,10 @@ def _needs(meta: Any) -> list[str]:
     ]
 
 
-def _print_parameters(cls: Any) -> None:
+def parameter_rows(cls: Any) -> list[tuple[str, str, str]]:
+    """The name, default and meaning of everything that may be set."""
     import attrs
 
-    from corral_core.cli.listing import show_table
     from corral_core.parsing import parameters
 
     rows = []
@@ -110,7 +93,13 @@ def _print_parameters(cls: Any) -> None:
         if get_origin(field.type) is Literal:
             meaning = f"{' or '.join(map(str, get_args(field.type)))}: {meaning}"
         rows.append((field.name, default, meaning + (" (a knob)" if "knob" in field.metadata else "")))
-    if rows:
+    return rows
+
+
+def _print_parameters(cls: Any) -> None:
+    from corral_core.cli.listing import show_table
+
+    if rows := parameter_rows(cls):
         print()
         show_table(("parameter", "default", "summary"), rows)
     else:

@@ -71,7 +71,7 @@ class SqrtBase(Base):
     def policy(self, state: SqrtState, rows: Array) -> Policy:
         chance = np.where(state.errs.take(rows), mistakes(state.played.take(rows) + 1), 0.0)
         best = np.zeros(len(rows), dtype=np.int8)
-        return Policy(best, best + np.int8(1), chance)
+        return Policy(best, best + np.int8(1), chance.astype(np.float32))
 
     def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
         return usual_or_other(policy, rng)
@@ -112,7 +112,7 @@ class UnknownRateBase(Base):
         switched = state.played.take(rows) + 1 > state.switch.take(rows)
         usual = np.where(switched, 0, 1).astype(np.int8)
         chance = np.where(switched, 0.0, state.chance.take(rows))
-        return Policy(usual, np.full(len(rows), 2, dtype=np.int8), chance)
+        return Policy(usual, np.full(len(rows), 2, dtype=np.int8), chance.astype(np.float32))
 
     def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
         return usual_or_other(policy, rng)

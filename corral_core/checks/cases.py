@@ -1,0 +1,91 @@
+"""From anything that can be checked to the cases it is checked in."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from corral_core.checks.environments import ENVIRONMENTS, EnvironmentCase
+from corral_core.checks.experiments import EXPERIMENTS, ExperimentCase
+from corral_core.checks.metas import METAS, MetaCase
+from corral_core.checks.plays import PLAYS
+from corral_core.checks.policies import POLICIES
+from corral_core.checks.rows import ROWS
+from corral_core.checks.rules import Checks, Outcome
+from corral_core.checks.states import STATES
+from corral_core.checks.trial import BaseCase
+from corral_core.checks.worlds import small_worlds
+from corral_core.errors import CorralError
+from corral_core.protocols import Base, Environment, Meta
+from corral_core.registry import Registry
+
+Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
+
+CHECKS: dict[type[Any], Checks] = {
+    BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES]),
+    EnvironmentCase: ENVIRONMENTS,
+    MetaCase: METAS,
+    ExperimentCase: EXPERIMENTS,
+}
+
+
+def checks_of(case: Case) -> Checks:
+    """The checks that a case of its kind must pass."""
+    return CHECKS[type(case)]
+
+
+def check_all(cases: Iterable[Case]) -> Iterator[Outcome]:
+    """What every check says of every case."""
+    for case in cases:
+        yield from checks_of(case).run(case)
+
+
+def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Case]:
+    """The cases of a base, environment or meta: of one instance, or of all the examples that a class gives.
+
+    A base is checked in the environments given; without any in every small world that it fits (worlds.py), and one
+    that fits none in those of the registry.
+    """
+    if inspect.isclass(thing):
+        return [case for example in _examples(thing) for case in cases_of(example, within, registry)]
+    if isinstance(thing, Base):
+        return list(_base_cases(thing, within, registry))
+    if isinstance(thing, Environment):
+        return [EnvironmentCase(thing)]
+    if isinstance(thing, Meta):
+        kinds = (True,) if thing.bounds == "every" else (True, False)
+        return [MetaCase(thing, bounded) for bounded in kinds]
+    raise CorralError(f"a base, environment or meta can be checked, or a class of one, not {thing!r}")
+
+
+def _examples(cls: Any) -> list[Any]:
+    if not issubclass(cls, Base | Environment | Meta):
+        raise CorralError(f"{cls.__name__} is not a class of bases, environments or metas")
+    try:
+        return list(cls.examples())
+    except (TypeError, ValueError) as error:
+        raise CorralError(f"{cls.__name__} cannot be made as it is ({error}); say in `examples` what to try") from error
+
+
+def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | None) -> list[BaseCase]:
+    refusal = ""
+    for places in (within,) if within else (small_worlds(), _registered(registry)):
+        fitting = []
+        for case in (BaseCase(base, environment) for environment in places):
+            try:
+                case.base  # noqa: B018 - it is resolved when it is asked for
+            except CorralError as refused:
+                refusal = str(refused)
+                continue
+            except Exception:
+                pass  # the first check will say what was raised
+            fitting.append(case)
+        if fitting:
+            return fitting
+    raise CorralError(f"{base.name} fits no environment to be checked in ({refusal}); give one that it does")
+
+
+def _registered(registry: Registry | None) -> list[Environment]:
+    entries = registry.entries("environment") if registry else []
+    return [each for entry in entries for each in _examples(registry.load("environment", entry.name))]  # type: ignore[union-attr]

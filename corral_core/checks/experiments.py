@@ -1,0 +1,41 @@
+"""What a registered experiment must do."""
+
+from __future__ import annotations
+
+import attrs
+
+from corral_core.checks.rules import Checks, broken
+from corral_core.chunks import run_chunk
+from corral_core.experiment import load, parse
+
+EXPERIMENTS = Checks()
+demand = EXPERIMENTS.demand
+
+
+@attrs.frozen
+class ExperimentCase:
+    """A registered experiment, or a file."""
+
+    label: str
+
+
+@demand(first=True)
+def loads(case: ExperimentCase) -> None:
+    """The file is valid, and every base and meta in it fits the environment."""
+    load(case.label)
+
+
+@demand()
+def asks_a_question(case: ExperimentCase) -> None:
+    """It says in a sentence what it is to find out: `question`."""
+    if not load(case.label)[0].question:
+        broken("it has no question")
+
+
+@demand()
+def plays(case: ExperimentCase) -> None:
+    """Cut to twenty plays of one replicate, every curve is played."""
+    for point in load(case.label):
+        short = parse({**point.source, "horizon": min(point.horizon, 20), "replicates": 1, "chunk": 1})
+        for curve in short.curves:
+            run_chunk(short, curve.name, 0)

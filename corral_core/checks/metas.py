@@ -1,0 +1,302 @@
+"""What a meta-algorithm must do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from corral_core.bounds import Bound, Term
+from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
+from corral_core.checks.streams import Streams, draw_by_rows
+from corral_core.checks.trial import named, unchanged
+from corral_core.guards import choice_of
+from corral_core.metas.sampling import among
+from corral_core.protocols import Meta, MetaProblem, Verdict
+from corral_core.rows import Array
+
+METAS = Checks()
+demand = METAS.demand
+ROUNDS = 20
+SQRT = Bound(np.sqrt, (Term(1.0, 0.5),))
+
+
+@attrs.frozen(eq=False)
+class MetaCase:
+    """A meta-algorithm over bases that have bounds, or none."""
+
+    meta: Meta
+    bounded: bool
+
+    @property
+    def label(self) -> str:
+        return f"{named(self.meta)} over bases {'with' if self.bounded else 'without'} bounds"
+
+    def contest(
+        self, rows: Sequence[int] = (0, 1, 2, 3, 4), bases: int = 3, horizon: int = ROUNDS, rng: Any = None
+    ) -> Contest:
+        bounds = ((SQRT,) if self.bounded else (None,)) * bases
+        problem = MetaProblem(bases=bases, horizon=horizon, delta=1 / (horizon + 1), bounds=bounds)
+        return Contest(self.meta, problem, rows, rng)
+
+
+class Contest:
+    """A meta-algorithm that chooses among arms which gain 1 with probabilities of their own, by row and base."""
+
+    def __init__(self, meta: Meta, problem: MetaProblem, rows: Sequence[int], rng: Any = None) -> None:
+        self.meta, self.problem, self.rows = meta, problem, len(rows)
+        self.luck = Streams.seeded(1, rows) if rng is None else rng
+        self.draws: Any = Streams.seeded(2, rows) if rng is None else rng
+        self.mean = self.luck.random((len(rows), problem.bases))
+        self.active = np.ones((problem.bases, len(rows)), dtype=bool)
+        self.state = meta.init(len(rows), problem)
+        self.history: list[tuple[Array, Array | None]] = []
+
+    def choose(self) -> tuple[Array, Array | None]:
+        choice = self.meta.choose(self.state, self.active.copy(), self.draws)
+        return choice_of(self.meta, choice, self.problem.bases, self.rows)
+
+    @property
+    def chances(self) -> Array:
+        """The probabilities, as selection uses them."""
+        found = self.meta.probabilities(self.state)
+        wanted = (self.problem.bases, self.rows)
+        if not isinstance(found, np.ndarray) or found.shape != wanted:
+            broken(f"probabilities must have the shape {wanted}: bases, rows; not {shown(found)}")
+        return found
+
+    def round(self, gain: Array | None = None) -> None:
+        chosen, probability = self.choose()
+        self.history.append((np.array(chosen), None if probability is None else np.array(probability)))
+        if gain is None:
+            uniform = self.luck.random((self.rows, 1))[:, 0]
+            gain = (uniform < self.mean[np.arange(self.rows), chosen]).astype(np.float64)
+        verdict = self.meta.update(self.state, chosen, probability, gain, self.active.copy())
+        if verdict is None:
+            return
+        if not isinstance(verdict, Verdict):
+            broken(f"update must return a Verdict or None, not {shown(verdict)}")
+        for name in ("restart", "drop"):
+            mask = getattr(verdict, name)
+            if mask is not None and (mask.shape != self.active.shape or mask.dtype != bool):
+                broken(f"Verdict.{name} must be true or false, of shape {self.active.shape}: bases, rows; "
+                       f"not {shown(mask)}")  # fmt: skip
+        if verdict.drop is not None:
+            left = self.active & ~verdict.drop
+            self.active = np.where(left.any(axis=0), left, self.active)
+
+    def run(self, rounds: int = ROUNDS) -> Contest:
+        for _ in range(rounds):
+            self.round()
+        return self
+
+
+def draws(case: MetaCase) -> bool:
+    """Whether the choice is random; a deterministic meta gives no probability."""
+    try:
+        return case.contest().choose()[1] is not None
+    except Exception:
+        return True
+
+
+# --- First: without these nothing else can be asked ------------------------------------------------------------------
+
+
+@demand(first=True)
+def draws_have_rows_first(case: MetaCase) -> None:
+    """Every draw from the generator has rows as its first axis, those that need no number among them."""
+    draw_by_rows(lambda: case.contest().run())
+
+
+@demand(first=True)
+def shapes(case: MetaCase) -> None:
+    """`choose` returns a base a row and its probability, `probabilities` (bases, rows), `update` None or a Verdict."""
+    contest = case.contest()
+    contest.chances  # noqa: B018 - it is checked when it is asked for
+    contest.run()
+    contest.chances  # noqa: B018
+
+
+@demand(first=True)
+def single_row(case: MetaCase) -> None:
+    """One row alone is played."""
+    case.contest(rows=[3]).run()
+
+
+@demand(first=True)
+def same_seed_same_choices(case: MetaCase) -> None:
+    """The same seed gives the same choices: randomness comes from the generator handed in, and from nowhere else."""
+    _compare(case.contest().run(), case.contest().run(), [0, 1, 2, 3, 4], "played twice with the same streams")
+
+
+def _compare(found: Contest, wanted: Contest, pairs: Sequence[int], what: str) -> None:
+    """Row r of one contest must have gone as row pairs[r] of the other."""
+    for number, (one, other) in enumerate(zip(found.history, wanted.history, strict=True), start=1):
+        for value, expected, name in zip(one, other, ("base", "probability"), strict=True):
+            if value is not None and not same(value, np.asarray(expected)[list(pairs)]):
+                seen = f"{shown(value)} in place of {shown(np.asarray(expected)[list(pairs)])}"
+                broken(f"{what}, at round {number}: {name} {seen}")
+
+
+# --- Rows and arguments ----------------------------------------------------------------------------------------------
+
+
+@demand()
+def rows_are_independent(case: MetaCase) -> None:
+    """A row is played alone as among others, and permuted rows give permuted choices."""
+    together = case.contest().run()
+    for row in range(5):
+        _compare(case.contest(rows=[row]).run(), together, [row], f"row {row} alone and among others")
+    order = [3, 0, 4, 2, 1]
+    _compare(case.contest(rows=order).run(), together, order, "rows permuted")
+
+
+@demand()
+def arguments_are_left_alone(case: MetaCase) -> None:
+    """`choose` and `update` write into nothing but the state."""
+    contest = case.contest()
+    for _ in range(ROUNDS):
+        active = contest.active.copy()
+        chosen, probability = case.meta.choose(contest.state, active, contest.draws)
+        given = {"chosen": chosen, "gain": contest.mean[:, 0].copy(), "active": active}
+        if probability is not None:
+            given["probability"] = probability
+        before = {name: np.array(array) for name, array in given.items()}
+        before["active"] = contest.active
+        case.meta.update(contest.state, chosen, probability, given["gain"], active)
+        unchanged(given, before, "after choose and update")
+
+
+@demand()
+def no_global_randomness(case: MetaCase) -> None:
+    """Neither `random` nor `np.random` is drawn from or seeded."""
+    with nothing_global_drawn():
+        case.contest().run(3)
+
+
+# --- Probabilities ---------------------------------------------------------------------------------------------------
+
+
+@demand()
+def probabilities_sum_to_one(case: MetaCase) -> None:
+    """`probabilities` are between 0 and 1 and sum to one in every row, at every round."""
+    contest = case.contest()
+    for number in range(ROUNDS + 1):
+        chances = contest.chances
+        total = chances.sum(axis=0)
+        if not (np.isfinite(chances).all() and (chances >= 0).all() and np.allclose(total, 1, rtol=0, atol=1e-9)):
+            broken(f"after round {number} they are {shown(chances)} and sum to {shown(total)}")
+        contest.round()
+
+
+@demand(when=draws)
+def active_bases_have_a_chance(case: MetaCase) -> None:
+    """A meta that draws gives every active base a positive probability, also after others were dropped."""
+    contest = case.contest()
+    for number in range(1, ROUNDS + 1):
+        if number == ROUNDS // 2:
+            contest.active[1, ::2] = False
+        contest.choose()
+        chances = among(contest.active, contest.chances)
+        if not (chances[contest.active] > 0).all():
+            broken(f"at round {number} the active bases have the probabilities {shown(chances[contest.active])}")
+        contest.round()
+
+
+@demand()
+def only_active_bases_are_chosen(case: MetaCase) -> None:
+    """A base that was dropped is never chosen."""
+    contest = case.contest(rows=range(20)).run(5)
+    for dropped in (0, 2):
+        contest.active[dropped] = False
+        for _ in range(5):
+            chosen, _ = contest.choose()
+            if (chosen == dropped).any():
+                broken(f"base {dropped} was dropped in every row, and {shown(chosen)} were chosen")
+            contest.round()
+
+
+@demand(when=draws)
+def probability_is_that_of_the_choice(case: MetaCase) -> None:
+    """The probability that `choose` returns is that of the base it chose, among active ones."""
+    contest = case.contest()
+    for number in range(1, ROUNDS + 1):
+        if number == ROUNDS // 2:
+            contest.active[1, ::2] = False
+        chosen, probability = contest.choose()
+        wanted = among(contest.active, contest.chances)[chosen, np.arange(contest.rows)]
+        if not same(probability, wanted):
+            broken(f"at round {number} `choose` says {shown(probability)}, and `probabilities` {shown(wanted)}")
+        contest.round()
+
+
+@demand(when=draws)
+def choices_follow_the_probabilities(case: MetaCase) -> None:
+    """Bases are chosen as often as their probabilities say.
+
+    Over 4,000 rows the most probable base of a row, the next and so on must each be chosen as often as their
+    probabilities say, within 5.5 standard deviations: chance breaks the rule with a probability of about 1e-7.
+    """
+    contest = case.contest(rows=range(4000), rng=np.random.default_rng(3)).run(5)
+    chosen, _ = contest.choose()
+    order = contest.chances.argsort(axis=0)[::-1]
+    for rank, base in enumerate(order, start=1):
+        chance = contest.chances[base, np.arange(4000)]
+        expected, spread = chance.sum(), np.sqrt((chance * (1 - chance)).sum())
+        count = (chosen == base).sum()
+        if abs(count - expected) > 5.5 * spread + 1e-6:
+            broken(f"the base number {rank} by probability was chosen in {count} of 4000 rows, not in {expected:.0f}")
+
+
+# --- Small and large -------------------------------------------------------------------------------------------------
+
+
+@demand()
+def single_base(case: MetaCase) -> None:
+    """A single base is chosen with probability one."""
+    contest = case.contest(bases=1).run()
+    for chosen, probability in contest.history:
+        if chosen.any() or (probability is not None and not same(probability, np.ones(5))):
+            broken(f"with one base it chose {shown(chosen)} with probability {shown(probability)}")
+
+
+@demand()
+def horizon_of_one(case: MetaCase) -> None:
+    """With a horizon of a single round it plays once."""
+    contest = case.contest(horizon=1)
+    contest.round()
+    if not np.isfinite(contest.chances).all():
+        broken(f"after a horizon of one round the probabilities are {shown(contest.chances)}")
+
+
+@demand()
+def extreme_gains_are_survived(case: MetaCase) -> None:
+    """Gains at the ends of `clip`, less a bias of 1, keep the probabilities finite."""
+    low, high = case.meta.clip
+    for gain in (low - 1, low, high):
+        contest = case.contest()
+        for _ in range(5 * ROUNDS):
+            contest.round(np.full(contest.rows, gain))
+        if not np.isfinite(contest.chances).all():
+            broken(f"after {5 * ROUNDS} gains of {gain} the probabilities are {shown(contest.chances)}")
+
+
+# --- What it says ----------------------------------------------------------------------------------------------------
+
+DECLARED: dict[str, tuple[Any, ...]] = {
+    "horizon": (True, False),
+    "bounds": ("none", "one", "every"),
+    "player": ("any", "plain", "smooth", "boosted"),
+    "feedback": ("raw", "importance-weighted", "shared"),
+}
+
+
+@demand()
+def says_what_it_is(case: MetaCase) -> None:
+    """It has a name, a docstring, a help text for every parameter, and declares what it needs in words that exist."""
+    description_of(case.meta)
+    for name, words in DECLARED.items():
+        if getattr(case.meta, name) not in words:
+            broken(f"{name} must be one of {', '.join(map(str, words))}, not {shown(getattr(case.meta, name))}")

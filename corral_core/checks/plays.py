@@ -1,0 +1,84 @@
+"""What every base must do before anything else can be asked of it; and the smallest problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from corral_core.checks.rules import Checks, broken, shown
+from corral_core.checks.streams import draw_by_rows
+from corral_core.checks.trial import TURNS, BaseCase, Trial, compare
+from corral_core.errors import CorralError
+from corral_core.rows import Log, Rows
+
+PLAYS = Checks()
+demand = PLAYS.demand
+
+
+@demand(first=True)
+def fits_or_refuses(case: BaseCase) -> None:
+    """`resolve` fits the base to the problem, or refuses with a CorralError: one sentence."""
+    case.base  # noqa: B018 - it is resolved when it is asked for
+
+
+@demand(first=True)
+def draws_have_rows_first(case: BaseCase) -> None:
+    """Every draw from the generator has rows as its first axis, those that need no number among them."""
+    draw_by_rows(lambda: case.trial().run())
+
+
+@demand(first=True)
+def shapes(case: BaseCase) -> None:
+    """`init` and `policy` return Rows with a row a learner; `act` returns an action a row, each one that is there."""
+    trial = case.trial()
+    _arrays_have(trial.state, 5, "init")
+    for _ in range(TURNS):
+        moment = trial.play()
+        _arrays_have(moment.policy, 5, "policy")
+    trial.play([1, 3])
+
+
+def _arrays_have(record: Rows, rows: int, method: str) -> None:
+    for name, value in record._values():
+        if isinstance(value, Rows):
+            _arrays_have(value, rows, method)
+        elif not isinstance(value, np.ndarray | Log):
+            broken(f"{method}: {type(record).__name__}.{name} must be an array, Rows or a Log, not {shown(value)}")
+        elif len(value) != rows:
+            broken(f"{method}: {type(record).__name__}.{name} must have {rows} rows, not {shown(value)}")
+
+
+@demand(first=True)
+def single_row(case: BaseCase) -> None:
+    """One learner alone plays."""
+    case.trial(rows=[3]).run()
+
+
+@demand(first=True)
+def same_seed_same_actions(case: BaseCase) -> None:
+    """The same seed gives the same actions: randomness comes from the generator handed in, and from nowhere else."""
+    compare(case.trial().run(), case.trial().run(), lambda row: row, "played twice with the same streams")
+
+
+@demand()
+def horizon_of_one(case: BaseCase) -> None:
+    """With a horizon of a single play it plays once."""
+    problem = case.problem(horizon=1)
+    base = case.asked.resolve(problem)
+    Trial([base], case.environment, problem, [0, 1]).play()
+    base.bound(0.5)
+
+
+@demand(when=lambda case: any(field.name == "arms" for field in attrs.fields(type(case.environment))))
+def single_arm(case: BaseCase) -> None:
+    """With one arm it plays that arm, or refuses in a sentence."""
+    try:
+        environment: Any = attrs.evolve(case.environment, arms=1)  # type: ignore[call-arg]
+        only = BaseCase(case.asked, environment)
+        base = only.base
+    except (CorralError, ValueError):
+        return
+    only.trial().run()
+    base.bound(0.1)

@@ -1,0 +1,139 @@
+"""A policy is all that acting needs, so that smoothing can replay it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from corral_core.checks.rules import Checks, broken, same, shown
+from corral_core.checks.streams import Streams
+from corral_core.checks.trial import HORIZON, TURNS, BaseCase, held
+from corral_core.fitting import given_rows
+from corral_core.players import Smooth
+from corral_core.protocols import Feedback, Observation, action_of
+from corral_core.rows import Array, Rows, stack
+
+POLICIES = Checks()
+demand = POLICIES.demand
+
+
+def rarely_changes(case: BaseCase) -> bool:
+    return case.base.rarely_changes
+
+
+@demand()
+def policy_alone_determines_the_action(case: BaseCase) -> None:
+    """A policy acts later as it did when it was new, whatever the state has learned since."""
+    trial = case.trial().run()
+    for number, moment in enumerate(trial.moments, start=1):
+        for found, played in zip(trial.replay(moment), moment.decisions, strict=True):
+            if not same(action_of(found), action_of(played)):
+                now, then = shown(action_of(found)), shown(action_of(played))
+                broken(f"replayed after {TURNS} plays, the policy of play {number} acts {now} in place of {then}")
+
+
+@demand()
+def random_policies_are_drawn_anew(case: BaseCase) -> None:
+    """A policy that draws when it acts draws again whenever it is replayed."""
+    trial = case.trial().run()
+    for number, moment in enumerate(trial.moments, start=1):
+        first = copy.deepcopy(moment.streams)
+        drew = []
+        for streams in (first, Streams.seeded(77, moment.rows)):
+            before = _positions(streams)
+            trial.player.act(moment.policy, moment.seen[0], streams)  # type: ignore[arg-type]
+            drew.append([one != other for one, other in zip(before, _positions(streams), strict=True)])
+        if drew[0] != drew[1]:
+            broken(f"the policy of play {number} drew in rows {_true(drew[0])}, and when replayed in {_true(drew[1])}")
+
+
+def _positions(streams: Streams) -> list[str]:
+    return [repr(stream.bit_generator.state) for stream in streams.streams]
+
+
+def _true(flags: list[bool]) -> str:
+    return str([row for row, flag in enumerate(flags) if flag])
+
+
+@demand(when=rarely_changes)
+def changed_tells_the_truth(case: BaseCase) -> None:
+    """Where `changed` says no, the policy is the last one asked for."""
+    trial = case.trial()
+    for number in range(TURNS):
+        moment = trial.play()
+        quiet = np.flatnonzero(~case.base.changed(trial.state, trial.everyone))
+        if len(quiet):
+            now = case.base.policy(copy.deepcopy(trial.state), quiet).to_arrays()
+            last = moment.policy.take(quiet).to_arrays()
+            for name, value in now.items():
+                if not same(value, last[name]):
+                    then = shown(last[name])
+                    broken(f"after play {number + 1} `changed` says no, and {name} is {shown(value)}, not {then}")
+
+
+@demand(when=rarely_changes)
+def policies_are_counted(case: BaseCase) -> None:
+    """`policies(plays)` is at least how often `changed` says yes."""
+    trial = case.trial()
+    count = np.ones(len(trial.everyone), dtype=np.int64)
+    for plays in range(1, HORIZON):
+        trial.play()
+        if count.max() > case.base.policies(plays):
+            broken(f"{plays} plays left {count.max()} policies; policies({plays}) is {case.base.policies(plays)}")
+        count += case.base.changed(trial.state, trial.everyone)
+
+
+@demand(warns=True)
+def policy_is_no_larger_than_the_state(case: BaseCase) -> None:
+    """A policy takes no more bytes than the state it comes from: smoothing keeps one for every play."""
+    trial = case.trial().run()
+    state, policy = (_bytes(record) for record in (trial.state, trial.moments[-1].policy))
+    if policy > state:
+        rows = len(trial.everyone)
+        broken(f"a policy takes {policy / rows:.0f} bytes a row, the state {state / rows:.0f}")
+
+
+def _bytes(record: Rows) -> int:
+    """Without logs, which are shared."""
+    return sum(array.nbytes for array in held(record, np.arange(len(record))).values())
+
+
+ROWS, ROUNDS = 240, 24
+
+
+@demand()
+def smoothed_regret_follows_the_running_mean(case: BaseCase) -> None:
+    """Smoothed, step 2's mean regret follows the running mean of step 1's: recorded policies are those that played.
+
+    For every row d = sum over rounds s of (r2_s - mean of r1_1..r1_s), r the regret (or less the reward, where nobody
+    knows it). Its mean is 0. The rule is broken where the mean over the rows is more than 5.5 standard errors from 0:
+    by chance that happens with a probability of about 4e-8.
+    """
+    environment, rng = case.environment, np.random.default_rng(5)
+    instance = environment.draw(ROWS, rng)
+    everyone = np.arange(ROWS)
+    player = Smooth(case.base, given_rows([case.base], environment.shown(instance), ROWS), rng)
+    lost = np.zeros((2, ROUNDS, ROWS))
+    for number in range(ROUNDS):
+        for step in range(2):
+            policy = player.next_policy(step, everyone, rng)
+            decisions: list[Any] = []
+
+            def act(observation: Observation, policy: Any = policy, decisions: list[Any] = decisions) -> Array:
+                decisions.append(player.act(policy, observation, rng))
+                return action_of(decisions[-1])
+
+            play = environment.play(instance, act, rng)
+            lost[step, number] = -play.reward if play.regret is None else play.regret
+            decision = stack(decisions) if case.asked.episodic else decisions[-1]
+            player.learn(step, everyone, Feedback(play.observation, decision, play.reward), rng)
+    running = np.cumsum(lost[0], axis=0) / np.arange(1, ROUNDS + 1)[:, None]
+    difference = (lost[1] - running).sum(axis=0)
+    error = difference.std(ddof=1) / np.sqrt(ROWS)
+    if abs(difference.mean()) > 5.5 * error + 1e-9:
+        broken(
+            f"over {ROUNDS} rounds step 2 lost {lost[1].sum(axis=0).mean():.4g}, where the running mean of step 1 "
+            f"lost {running.sum(axis=0).mean():.4g}: {abs(difference.mean()) / max(error, 1e-300):.1f} standard errors"
+        )

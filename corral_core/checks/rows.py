@@ -1,0 +1,123 @@
+"""Rows are independent learners: nobody's play depends on who plays beside them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import attrs
+import numpy as np
+
+from corral_core.checks.rules import Checks, broken, shown
+from corral_core.checks.streams import Streams
+from corral_core.checks.trial import TURNS, BaseCase, Trial, compare, compare_plays, held, unchanged
+from corral_core.errors import CorralError
+from corral_core.protocols import Base, action_of, knobs
+
+ROWS = Checks()
+demand = ROWS.demand
+
+
+def _same_row(row: int, _: int) -> int:
+    return row
+
+
+def _in_slot(first: int, row: int) -> int:
+    return first + row
+
+
+@demand()
+def rows_are_independent(case: BaseCase) -> None:
+    """A row plays alone as it plays among others, and permuted rows give permuted plays."""
+    together = case.trial(rows=[0, 1, 2, 3, 4]).run()
+    permuted = case.trial(rows=[3, 0, 4, 2, 1]).run()
+    for row in range(5):
+        compare(case.trial(rows=[row]).run(), together, partial(_same_row, row), f"row {row} alone and among others")
+    compare(permuted, together, lambda row: [3, 0, 4, 2, 1][row], "rows permuted")
+
+
+@demand()
+def lockstep_equals_one_by_one(case: BaseCase) -> None:
+    """Rows that play one after the other play as they do in lockstep."""
+    together, apart = case.trial().run(), case.trial()
+    for _ in range(TURNS):
+        for row in (4, 1, 0, 3, 2):
+            apart.play([row])
+    compare(apart, together, lambda row: row, "one row at a time and in lockstep")
+
+
+@demand()
+def learn_changes_only_its_rows(case: BaseCase) -> None:
+    """`learn(state, rows, ...)` leaves all other rows as they are."""
+    trial = case.trial().run(2)
+    for number in range(TURNS):
+        rows = [[1, 3], [0], [4, 2, 0]][number % 3]
+        others = np.setdiff1d(trial.everyone, rows)
+        before = held(trial.state, others)
+        trial.play(rows)
+        unchanged(held(trial.state, others), before, f"rows {rows} learned, and of the others")
+
+
+@demand()
+def no_rows(case: BaseCase) -> None:
+    """`policy`, `act` and `learn` take zero rows, and change nothing."""
+    trial = case.trial()
+    moment = trial.play()
+    before = held(trial.state, trial.everyone)
+    none, nobody = np.zeros(0, dtype=np.intp), Streams([])
+    policy = case.base.policy(trial.state, none)
+    decision: Any = case.base.act(policy, moment.seen[0].take(none), nobody)  # type: ignore[arg-type]
+    if len(action_of(decision)) != 0:
+        broken(f"act on zero rows returned {shown(action_of(decision))}")
+    case.base.learn(trial.state, none, moment.feedback.take(none), nobody)  # type: ignore[arg-type]
+    unchanged(held(trial.state, trial.everyone), before, "nobody learned, and")
+
+
+@demand()
+def a_restart_equals_a_fresh_start(case: BaseCase) -> None:
+    """`init` put in some rows makes them fresh learners, and the other rows go on."""
+    trial, fresh = case.trial().run(6), case.trial()
+    undisturbed = case.trial().run(6 + TURNS)
+    trial.restart(np.array([1, 3]), [901, 903])
+    fresh.restart(fresh.everyone, [900, 901, 902, 903, 904])
+    trial.run()
+    fresh.run()
+    for row in trial.everyone.tolist():
+        is_restarted = row in (1, 3)
+        wanted = fresh.history(row) if is_restarted else undisturbed.history(row)[6:]
+        what = f"row {row}, restarted after six plays" if is_restarted else f"row {row}, beside rows that restarted"
+        compare_plays(trial.history(row)[6:], wanted, what)
+
+
+def _kin_of(base: Base) -> Base | None:
+    """A base that differs in every knob that can be set otherwise."""
+    others = {}
+    for name, value in knobs(base).items():
+        if not isinstance(value, bool | int | float):
+            continue
+        choices = [not value] if isinstance(value, bool) else [value * 2, value / 2, value + 1, value - 1, 0, 1]
+        for other in choices:
+            if other == value:
+                continue
+            try:
+                base = attrs.evolve(base, **{name: type(value)(other)})
+            except (ValueError, TypeError, CorralError):
+                continue
+            others[name] = other
+            break
+    return base if others else None
+
+
+@demand(when=lambda case: bool(knobs(case.asked)))
+def kin_equal_separate_bases(case: BaseCase) -> None:
+    """Kin play in one block as they do apart: knobs are read from `given`, never from `self`."""
+    other = _kin_of(case.base)
+    if other is None:
+        return
+    rows = [0, 1, 2]
+    block = Trial([case.base, other], case.environment, case.problem(), rows).run()
+    for slot, base in enumerate((case.base, other)):
+        ids = [slot * 1000 + row for row in rows]
+        apart = Trial([base], case.environment, case.problem(), rows, ids=ids).run()
+        values = ", ".join(f"{name} = {value}" for name, value in knobs(base).items())
+        compare(apart, block, partial(_in_slot, slot * len(rows)), f"with {values}, apart and in one block")

@@ -1,0 +1,177 @@
+"""A check: a function over a case whose docstring is the rule, and what comes of running it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+import attrs
+import numpy as np
+
+from corral_core.errors import CorralError
+from corral_core.parsing import parameters, suggestion
+from corral_core.plugins import NAME, reason
+
+Result = Literal["passed", "failed", "warning", "expected", "not run"]
+
+
+class Broken(AssertionError):  # noqa: N818 - it is a finding, not an error
+    """A rule is broken: the sentence says what was seen."""
+
+
+class ConformanceWarning(UserWarning):
+    """Something that works and could be better."""
+
+
+@attrs.frozen
+class Check:
+    """One rule. `applies` says of which cases it can be asked; without the `first` ones no other is worth asking."""
+
+    name: str
+    demands: str
+    function: Callable[[Any], None]
+    applies: Callable[[Any], bool]
+    first: bool
+    warns: bool
+
+    def __call__(self, case: Any) -> None:
+        """Raise `Broken` where the case breaks the rule, or raises what it should not."""
+        try:
+            with np.errstate(all="ignore"):
+                self.function(case)
+        except (Broken, CorralError) as error:
+            raise Broken(" ".join(f"{self.name}: {error}".split())) from error
+        except Exception as error:
+            raise Broken(f"{self.name}: raised {reason(error)} ({_where(error)})") from error
+
+
+@attrs.frozen
+class Outcome:
+    """What came of a check on a case."""
+
+    check: Check
+    case: str
+    result: Result
+    why: str = ""
+
+
+class Checks(list[Check]):
+    """The checks of one kind, in the order in which they are written."""
+
+    def demand(
+        self, *, when: Callable[[Any], bool] = lambda case: True, first: bool = False, warns: bool = False
+    ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+        """Make a check of a function: its name is the rule's name, its docstring's first line what is demanded."""
+
+        def add(function: Callable[[Any], None]) -> Callable[[Any], None]:
+            assert function.__doc__
+            demands = " ".join(function.__doc__.strip().partition("\n\n")[0].split())
+            self.append(Check(function.__name__.replace("_", "-"), demands, function, when, first, warns))
+            return function
+
+        return add
+
+    def run(self, case: Any) -> Iterator[Outcome]:
+        """Ask every check that applies; the others are not run where one of the first fails."""
+        stopped = ""
+        for check in self:
+            if stopped:
+                yield Outcome(check, case.label, "not run", f"because {stopped} failed")
+                continue
+            if not check.applies(case):
+                continue
+            try:
+                check(case)
+            except Broken as broken:
+                yield Outcome(check, case.label, "warning" if check.warns else "failed", str(broken))
+                stopped = check.name if check.first else ""
+            else:
+                yield Outcome(check, case.label, "passed")
+
+
+def expectations(expected: Mapping[str, str]) -> dict[str, str]:
+    """Checks that are known to fail, each with its reason: names that exist."""
+    from corral_core.checks.cases import CHECKS
+
+    names = sorted({check.name for checks in CHECKS.values() for check in checks})
+    for name in expected:
+        if name not in names:
+            raise CorralError(f"there is no check {name!r}{suggestion(name, names)}")
+    return dict(expected)
+
+
+def judged(outcomes: list[Outcome], expected: Mapping[str, str]) -> list[Outcome]:
+    """Outcomes of one thing, where some checks are expected to fail: one that passes in every case is a failure."""
+    results: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        results.setdefault(outcome.check.name, set()).add(outcome.result)
+
+    def judge(outcome: Outcome) -> Outcome:
+        reason = expected.get(outcome.check.name)
+        if reason is not None and outcome.result == "failed":
+            return attrs.evolve(outcome, result="expected", why=f"{reason} ({outcome.why})")
+        if reason is not None and results[outcome.check.name] == {"passed"}:
+            return attrs.evolve(outcome, result="failed", why=f"it passed, and was expected to fail: {reason}")
+        return outcome
+
+    return [judge(outcome) for outcome in outcomes]
+
+
+def broken(sentence: str) -> NoReturn:
+    raise Broken(sentence)
+
+
+def shown(value: Any) -> str:
+    """A value with its type and shape, cut short where it is long."""
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, threshold=8, edgeitems=3, precision=6, separator=", ").replace("\n", "")
+        return f"{value.dtype} {value.shape} {text}"
+    text = " ".join((str(value) if isinstance(value, np.generic) else repr(value)).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def same(found: Any, wanted: Any) -> bool:
+    """Equal, up to rounding where numbers are not whole."""
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    if found.shape != wanted.shape:
+        return False
+    if found.dtype.kind == "f" or wanted.dtype.kind == "f":
+        return bool(np.allclose(found, wanted, rtol=1e-6, atol=1e-9, equal_nan=True))
+    return bool(np.array_equal(found, wanted))
+
+
+@contextlib.contextmanager
+def nothing_global_drawn() -> Iterator[None]:
+    """Broken where the generators that everybody shares are drawn from or seeded meanwhile."""
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - to see that nobody else does this
+    before = repr(state), random.getstate()
+    yield
+    state = np.random.get_state(legacy=False)  # noqa: NPY002
+    for module, one, other in zip(("np.random", "random"), before, (repr(state), random.getstate()), strict=True):
+        if one != other:
+            broken(f"{module} was drawn from or seeded; draw from the generator handed in")
+
+
+def description_of(thing: Any) -> None:
+    """Broken where a thing does not say what it is."""
+    cls = type(thing)
+    name = getattr(thing, "name", None)
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        broken(f"its name is {shown(name)}; names are lower case with hyphens, like epsilon-greedy")
+    if not (cls.__doc__ or "").strip():
+        broken(f"the class {cls.__name__} has no docstring")
+    for field in parameters(cls):
+        if not field.metadata.get("help"):
+            broken(f"the parameter {field.name} has no help text: write it as parameter(..., help=...)")
+
+
+def _where(error: Exception) -> str:
+    """The last place outside the core and numpy: most often the plugin's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    outside = [frame for frame in frames if not {"corral_core", "numpy", "attr"} & set(Path(frame.filename).parts)]
+    frame = (outside or frames)[-1]
+    return f"{Path(frame.filename).name}, line {frame.lineno}"

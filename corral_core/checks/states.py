@@ -1,0 +1,122 @@
+"""What a base may do with its state and its arguments, and what it says about itself."""
+
+from __future__ import annotations
+
+import copy
+import io
+
+import numpy as np
+
+from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, shown
+from corral_core.checks.trial import TURNS, BaseCase, compare, held, unchanged
+from corral_core.errors import CorralError
+from corral_core.protocols import Feedback
+from corral_core.rows import Array, Rows
+
+STATES = Checks()
+demand = STATES.demand
+
+
+@demand()
+def states_keep_double_precision(case: BaseCase) -> None:
+    """Numbers in a state are float64: sums of many plays need them (policies may be smaller)."""
+    for name, array in held(case.trial().run(2).state, np.arange(5)).items():
+        if array.dtype.kind in "fc" and array.dtype.itemsize < 8:
+            broken(f"{name} is {shown(array)}")
+
+
+@demand()
+def states_survive_saving(case: BaseCase) -> None:
+    """A state saved as plain arrays and loaded goes on as if nothing had happened; or says that it cannot be saved."""
+    trial, undisturbed = case.trial().run(6), case.trial().run(6 + TURNS)
+    try:
+        arrays = trial.state.to_arrays()
+    except CorralError:
+        return
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    fresh = case.trial().run(1).state  # whoever loads has a state of the same layout, with other numbers in it
+    trial.player.state = fresh.from_arrays(dict(np.load(file, allow_pickle=False)))
+    compare(trial.run(), undisturbed, lambda row: row, "saved after six plays, loaded and played on")
+
+
+@demand()
+def arguments_are_left_alone(case: BaseCase) -> None:
+    """`act` and `learn` write into nothing but the state."""
+    trial = case.trial()
+    for _ in range(TURNS):
+        moment = trial.ask()
+        before = copy.deepcopy(moment.feedback)
+        policy = {name: np.array(array) for name, array in held(moment.policy, moment.rows).items()}
+        trial.replay(moment)
+        unchanged(held(moment.policy, moment.rows), policy, "act wrote into its policy:")
+        trial.learn(moment)
+        unchanged(_all(moment.feedback), _all(before), "learn wrote into its feedback:")
+
+
+def _all(record: Rows) -> dict[str, Array]:
+    return held(record, np.arange(len(record.reward)))  # type: ignore[attr-defined]
+
+
+@demand()
+def late_answers_are_learned(case: BaseCase) -> None:
+    """`learn` takes what an earlier policy earned, after the state has moved on."""
+    trial = case.trial().run(2)
+    for _ in range(3):
+        waiting = [trial.ask(), trial.ask(), trial.ask()]
+        for moment in (waiting[2], waiting[0], waiting[1]):
+            trial.learn(moment)
+
+
+@demand(when=lambda case: case.asked.learns_from_others)
+def others_can_teach_it(case: BaseCase) -> None:
+    """A base that `learns_from_others` learns from the bare actions of others."""
+    trial = case.trial()
+    for _ in range(TURNS):
+        moment = trial.ask()
+        others = np.roll(moment.action, 1, axis=0)
+        bare = Feedback(observation=moment.feedback.observation, decision=others, reward=moment.reward)
+        case.base.learn(trial.state, moment.rows, bare, trial.streams("learn", moment.rows))
+
+
+@demand()
+def no_global_randomness(case: BaseCase) -> None:
+    """Neither `random` nor `np.random` is drawn from or seeded."""
+    with nothing_global_drawn():
+        case.trial().run(3)
+
+
+# --- What it says ----------------------------------------------------------------------------------------------------
+
+
+@demand()
+def bound_is_positive_concave_and_finite(case: BaseCase) -> None:
+    """`bound(delta)`, where there is one, is positive, finite, concave and never falls; so is its shape."""
+    plays = np.unique(np.geomspace(1, 1e6, 400).astype(np.int64)).astype(np.float64)
+    for delta in (0.5, 0.01, 1e-6):
+        bound = case.base.bound(delta)
+        for mode in ("literal", "shape") if bound else ():
+            assert bound is not None
+            U = bound(plays, mode)
+            what = f"the {mode} bound at delta = {delta}"
+            if not (np.isfinite(U) & (U > 0)).all():
+                at = np.flatnonzero(~(np.isfinite(U) & (U > 0)))[0]
+                broken(f"{what} is {U[at]} at s = {plays[at]:.0f}")
+            slope = np.diff(U) / np.diff(plays)
+            steeper = np.flatnonzero(np.diff(slope) > 1e-9 * np.abs(slope[:-1]) + 1e-12 * U[1:-1])
+            if len(steeper):
+                at = steeper[0]
+                where = f"s = {plays[at]:.0f} to {plays[at + 2]:.0f}"
+                broken(f"{what} is not concave at {where}: its slope grows from {slope[at]:.6g} to {slope[at + 1]:.6g}")
+            if (slope < -1e-9 * U[:-1]).any():
+                at = np.flatnonzero(slope < -1e-9 * U[:-1])[0]
+                broken(f"{what} falls at s = {plays[at]:.0f}, from {U[at]:.6g} to {U[at + 1]:.6g}")
+
+
+@demand()
+def says_what_it_is(case: BaseCase) -> None:
+    """It has a name, a docstring, a help text for every parameter and, with a bound, its formula."""
+    description_of(case.asked)
+    if case.base.bound(0.1) is not None and case.asked.formula == "none known":
+        broken("it has a bound, and `formula` does not say which")

@@ -1,0 +1,141 @@
+"""A stand-in for a generator, with one stream a row: what shows that rows do not touch each other.
+
+Every draw must have rows as its first axis. Each row's part of it then comes from a stream of its own, so that a row
+draws the same alone, among others and in another order.
+
+>>> import numpy as np
+>>> among_others = Streams.seeded(1, [4, 7, 9]).standard_normal((3, 2))
+>>> alone = Streams.seeded(1, [7]).standard_normal((1, 2))
+>>> bool((among_others[1] == alone[0]).all())
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.checks.rules import Broken
+from corral_core.rows import Array, object_array
+
+# How many parameters come before `size`.
+PARAMETERS = {
+    **dict.fromkeys(("random", "standard_normal", "standard_exponential", "standard_cauchy"), 0),
+    **dict.fromkeys(("standard_gamma", "exponential", "poisson", "chisquare", "standard_t", "pareto", "weibull"), 1),
+    **dict.fromkeys(("power", "rayleigh", "geometric", "logseries", "zipf"), 1),
+    **dict.fromkeys(("integers", "normal", "uniform", "beta", "gamma", "laplace", "logistic", "gumbel"), 2),
+    **dict.fromkeys(("lognormal", "binomial", "negative_binomial", "vonmises", "wald", "f"), 2),
+    **dict.fromkeys(("triangular", "hypergeometric", "noncentral_f"), 3),
+    "noncentral_chisquare": 2,
+}
+VECTORS = {"choice": 1, "dirichlet": 1, "multinomial": 2, "multivariate_normal": 2}  # a vector a draw, or from one
+
+
+class Misdrawn(Broken):
+    """A draw that cannot be told apart by rows."""
+
+
+def draw_by_rows(play: Callable[[], object]) -> None:
+    """Broken where something is drawn that has not rows as its first axis; other failures are for others to tell."""
+    try:
+        play()
+    except Misdrawn:
+        raise
+    except Exception:
+        return
+
+
+class Streams:
+    """One generator a row."""
+
+    def __init__(self, streams: Sequence[Generator]) -> None:
+        self.streams = list(streams)
+
+    @classmethod
+    def seeded(cls, seed: int | Sequence[int], rows: Iterable[int]) -> Self:
+        """The streams of these rows: of a seed and a row's number, always the same one."""
+        return cls([np.random.default_rng([*np.atleast_1d(seed), int(row)]) for row in rows])
+
+    @classmethod
+    def joined(cls, parts: Iterable[Streams]) -> Self:
+        """The streams of all parts, in order."""
+        return cls([stream for part in parts for stream in part.streams])
+
+    def __len__(self) -> int:
+        return len(self.streams)
+
+    def __getattr__(self, name: str) -> Callable[..., Array]:
+        if name in PARAMETERS:
+            return partial(self._draw, name)
+        if name in VECTORS:
+            return partial(self._draw_vectors, name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Misdrawn(f"rng.{name} cannot be told apart by rows; draw numbers with rows as their first axis")
+
+    def permuted(self, x: Any, axis: int | None = None) -> Array:
+        x = np.asarray(x)
+        if not axis:
+            raise Misdrawn("rng.permuted must shuffle within rows: give it an axis of 1 or more")
+        self._check("permuted", x.shape)
+        return np.asarray([stream.permuted(row, axis=axis - 1) for stream, row in zip(self.streams, x, strict=True)])
+
+    def spawn(self, children: int) -> list[Streams]:
+        spawned = [stream.spawn(children) for stream in self.streams]
+        return [Streams(each) for each in zip(*spawned, strict=True)] if spawned else [Streams([])] * children
+
+    def _draw(self, name: str, *given: Any, **options: Any) -> Array:
+        count = PARAMETERS[name]
+        out = options.pop("out", None)
+        size = options.pop("size", given[count] if len(given) > count else None if out is None else out.shape)
+        shapes = [np.shape(value) for value in (*given[:count], *options.values()) if not isinstance(value, str | type)]
+        shape = np.broadcast_shapes(*shapes) if size is None else tuple(np.atleast_1d(size).tolist())
+        self._check(name, shape)
+
+        def row_of(value: Any, row: int) -> Any:
+            return np.broadcast_to(value, shape)[row] if np.ndim(value) else value
+
+        drawn = [
+            getattr(stream, name)(
+                *(row_of(value, row) for value in given[:count]),
+                size=shape[1:],
+                **{key: row_of(value, row) for key, value in options.items()},
+            )
+            for row, stream in enumerate(self.streams)
+        ]
+        found = _stacked(drawn, shape)
+        if out is None:
+            return found
+        out[...] = found
+        result: Array = out
+        return result
+
+    def _draw_vectors(self, name: str, *given: Any, **options: Any) -> Array:
+        count = VECTORS[name]
+        size = options.pop("size", given[count] if len(given) > count else None)
+        shape = () if size is None else tuple(np.atleast_1d(size).tolist())
+        self._check(name, shape)
+        if not options.get("replace", True):
+            raise Misdrawn("rng.choice without replacement draws from all rows at once; use rng.permuted(..., axis=1)")
+        drawn = [getattr(stream, name)(*given[:count], size=shape[1:], **options) for stream in self.streams]
+        return _stacked(drawn, shape)
+
+    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+        if not shape or shape[0] != len(self):
+            drawn = f"of shape {shape}" if shape else "a single number"
+            raise Misdrawn(
+                f"rng.{name} drew {drawn} for {len(self)} rows; every draw must have rows as its first axis, "
+                "those that need no number among them"
+            )
+
+
+def _stacked(drawn: list[Any], shape: tuple[int, ...]) -> Array:
+    if not drawn:
+        return np.empty(shape)
+    if isinstance(drawn[0], str):
+        return object_array(drawn)
+    return np.stack([np.asarray(each) for each in drawn])

@@ -1,0 +1,224 @@
+"""A base as selection plays it, with everything random coming from one stream a row."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from corral_core.checks.rules import broken, same, shown
+from corral_core.checks.streams import Streams
+from corral_core.fitting import given_rows
+from corral_core.guards import actions_in, record_of
+from corral_core.players import Player
+from corral_core.protocols import Base, Environment, Feedback, Observation, Problem, Trajectory
+from corral_core.rows import Array, Rows, stack
+
+HORIZON = 40  # that bases are resolved with: more plays than any check makes
+TURNS = 12  # enough for every arm of a small world to be played more than once
+
+
+@attrs.frozen(eq=False, slots=False)
+class BaseCase:
+    """A base in an environment."""
+
+    asked: Base  # as its author wrote it
+    environment: Environment
+
+    @property
+    def label(self) -> str:
+        return f"{named(self.asked)} in {getattr(self.environment, 'label', self.environment.name)}"
+
+    def problem(self, horizon: int = HORIZON) -> Problem:
+        return attrs.evolve(self.environment.problem, horizon=horizon, delta=1 / (horizon + 1))
+
+    @cached_property
+    def base(self) -> Base:
+        """Fitted to the environment."""
+        return self.asked.resolve(self.problem())
+
+    def trial(self, rows: Sequence[int] = (0, 1, 2, 3, 4), **options: Any) -> Trial:
+        return Trial([self.base], self.environment, self.problem(), rows, **options)
+
+
+def named(thing: Any) -> str:
+    """Its name, and what differs from the defaults."""
+    changed = []
+    for field in attrs.fields(type(thing)):
+        value = getattr(thing, field.name)
+        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
+        if "hidden" not in field.metadata and field.init and not _equal(value, default):
+            changed.append(f"{field.name}={value}")
+    return f"{thing.name}({', '.join(changed)})" if changed else str(thing.name)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(np.all(one == other))
+    except Exception:
+        return False
+
+
+@attrs.frozen(eq=False)
+class Moment:
+    """One play of some learners, and all it takes to replay it."""
+
+    rows: Array
+    policy: Any
+    streams: Streams  # as they were before the learners acted
+    seen: list[Observation]
+    decisions: list[Any]
+    action: Array
+    reward: Array
+    feedback: Feedback
+
+    def of(self, row: int) -> tuple[Array, Array] | None:
+        """Action (in an episode, those taken until it ended) and reward of a learner, where it took part."""
+        at = np.flatnonzero(self.rows == row)
+        if not len(at):
+            return None
+        return taken(self.feedback.observation, self.action, int(at[0])), self.reward[at[0]]
+
+
+def taken(observation: Any, action: Array, row: int) -> Array:
+    """The action of a row; of an episode, those of its steps that were taken."""
+    found: Array = action[row]
+    return found[observation.alive[row]] if isinstance(observation, Trajectory) else found
+
+
+class Trial:
+    """Learners of a base, or of its kin, in rows of their own: learner slot * rows + row."""
+
+    def __init__(
+        self,
+        bases: Sequence[Base],
+        environment: Environment,
+        problem: Problem,
+        rows: Sequence[int],
+        seed: int = 1,
+        ids: Sequence[int] | None = None,
+    ) -> None:
+        """Row r has instance number r; `ids` number the learners' streams, where they are not those of the rows."""
+        self.base, self.environment, self.problem, self.seed = bases[0], environment, problem, seed
+        everyone = np.tile(np.arange(len(rows)), len(bases))
+        numbered = [slot * 1000 + row for slot in range(len(bases)) for row in rows] if ids is None else ids
+        self.ids = np.array(numbered, dtype=np.int64)
+        self.played = np.zeros(len(everyone), dtype=np.int64)
+        instance = environment.draw(len(rows), Streams.seeded((seed, 0), rows))  # type: ignore[arg-type]
+        self.instance = instance.take(everyone)
+        self.everyone = np.arange(len(everyone))
+        given = given_rows(bases, environment.shown(instance), len(rows))
+        self.player = Player(self.base, given, self.streams("init", self.everyone))
+        record_of(self.state, self.base, "init")
+        self.moments: list[Moment] = []
+
+    def streams(self, role: str, rows: Array) -> Any:
+        """Streams anew at every play: a row draws alike in an episode that ends and in one that waits for others."""
+        key = (self.seed, 1 + ("init", "play", "act", "learn").index(role))
+        return Streams.joined(Streams.seeded((*key, self.played[row]), [self.ids[row]]) for row in rows)
+
+    @property
+    def state(self) -> Any:
+        return self.player.state
+
+    def play(self, rows: Any = None) -> Moment:
+        """One play of these learners, of all unless told: act, be paid, learn."""
+        moment = self.ask(rows)
+        self.learn(moment)
+        return moment
+
+    def ask(self, rows: Any = None) -> Moment:
+        """Act and be paid."""
+        rows = self.everyone if rows is None else np.asarray(rows, dtype=np.intp)
+        draws = self.streams("act", rows)
+        policy = record_of(self.player.next_policy(0, rows, draws), self.base, "policy")
+        if len(policy) != len(rows):
+            broken(f"policy(state, rows) of {len(rows)} rows has {len(policy)}")
+        before = copy.deepcopy(draws)
+        kept = own_objects(policy)
+        seen: list[Observation] = []
+        decisions: list[Any] = []
+
+        def act(observation: Observation) -> Array:
+            decision = self.player.act(policy, observation, draws)
+            actions = actions_in(decision, self.base, self.problem, observation, len(rows))
+            seen.append(copy.deepcopy(observation))
+            decisions.append(copy.deepcopy(decision))
+            return actions
+
+        instance = self.instance.take(rows)
+        play = self.environment.play(instance, act, self.streams("play", rows))
+        self.instance.put(rows, instance)
+        decision = stack(decisions) if self.problem.episodic else decisions[-1]
+        feedback = Feedback(observation=play.observation, decision=decision, reward=play.reward)
+        moment = Moment(rows, kept, before, seen, decisions, np.array(feedback.action), np.array(play.reward), feedback)
+        self.moments.append(moment)
+        self.played[rows] += 1
+        return moment
+
+    def learn(self, moment: Moment) -> None:
+        """What the play of a moment brought."""
+        self.player.learn(0, moment.rows, moment.feedback, self.streams("learn", moment.rows))
+
+    def restart(self, rows: Array, ids: Sequence[int]) -> None:
+        """Fresh learners in these rows, with streams of these numbers."""
+        self.ids[rows], self.played[rows] = ids, 0
+        self.player.restart(rows, self.streams("init", rows))
+
+    def replay(self, moment: Moment) -> list[Any]:
+        """What the policy of a moment decides when it sees and draws the same again."""
+        draws = copy.deepcopy(moment.streams)
+        return [self.player.act(moment.policy, seen, draws) for seen in moment.seen]  # type: ignore[arg-type]
+
+    def run(self, plays: int = TURNS) -> Trial:
+        for _ in range(plays):
+            self.play()
+        return self
+
+    def history(self, row: int) -> list[tuple[Array, Array]]:
+        """Actions and rewards of one learner."""
+        return [found for moment in self.moments if (found := moment.of(row)) is not None]
+
+
+def own_objects(policy: Rows) -> Rows:
+    """A policy whose Python objects are copies; its arrays are those it was handed over with."""
+    held = {name: value for name, value in policy._values() if isinstance(value, np.ndarray) and value.dtype == object}
+    return policy.replace(**{name: copy.deepcopy(value) for name, value in held.items()})
+
+
+def compare(found: Trial, wanted: Trial, pairs: Callable[[int], int], what: str) -> None:
+    """Learner `row` of one trial must have played as learner `pairs(row)` of the other."""
+    for row in found.everyone.tolist():
+        compare_plays(found.history(row), wanted.history(pairs(row)), what)
+
+
+def compare_plays(found: list[tuple[Array, Array]], wanted: list[tuple[Array, Array]], what: str) -> None:
+    for number, (one, other) in enumerate(zip(found, wanted, strict=True), start=1):
+        for name, value, expected in zip(("action", "reward"), one, other, strict=True):
+            if not same(value, expected):
+                broken(f"{what}, at play {number}: {name} {shown(value)} in place of {shown(expected)}")
+
+
+def held(record: Rows, rows: Array) -> dict[str, Array]:
+    """Copies of these rows of every array, by dotted name; Python objects pickled, logs left out."""
+    found: dict[str, Array] = {}
+    for name, value in record._values():
+        if isinstance(value, Rows):
+            found |= {f"{name}.{key}": array for key, array in held(value, rows).items()}
+        elif isinstance(value, np.ndarray):
+            taken = value.take(rows, axis=0)
+            found[name] = np.array([pickle.dumps(item) for item in taken]) if value.dtype == object else taken
+    return found
+
+
+def unchanged(now: dict[str, Array], before: dict[str, Array], what: str) -> None:
+    """Bit for bit."""
+    for name, value in before.items():
+        if not np.array_equal(now[name], value, equal_nan=value.dtype.kind == "f"):
+            seen = "changed" if value.dtype.kind == "S" else f"went from {shown(value)} to {shown(now[name])}"
+            broken(f"{what} {name} {seen}")

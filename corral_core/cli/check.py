@@ -1,0 +1,121 @@
+"""`corral check`: whether a base, environment, meta or experiment keeps the rules."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from corral_core.cli.listing import AsJson
+
+if TYPE_CHECKING:
+    from corral_core.checks.names import Subject
+    from corral_core.checks.rules import Outcome
+
+
+def register(app: typer.Typer) -> None:
+    app.command("check")(check)
+
+
+def check(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", help="A base, meta, environment, experiment, plugin, or module:Class."),
+    ],
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CHECK=REASON", help="A check that is known to fail, and why; may be given again."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask whether something keeps the rules that plugins must keep.
+
+    Of a plugin everything it brings is checked. The exit code is 1 where a check failed.
+    """
+    from corral_core.checks.cases import check_all
+    from corral_core.checks.names import subjects_of
+    from corral_core.checks.rules import judged
+    from corral_core.cli.listing import show_json
+
+    expected = _expected(expect or [])
+    subjects = [subject for name in names for subject in subjects_of(name)]
+    failed, found = False, []
+    for subject in subjects:
+        with _waiting(f"{subject.kind} {subject.name} ..."):
+            outcomes = judged(list(check_all(subject.cases)), expected)
+        failed |= bool(subject.problems) or any(outcome.result == "failed" for outcome in outcomes)
+        found.append((subject, outcomes))
+        if not as_json:
+            _show(subject, outcomes)
+    if as_json:
+        show_json([row for subject, outcomes in found for row in _rows(subject, outcomes)])
+    if failed:
+        raise typer.Exit(1)
+
+
+def _expected(given: list[str]) -> dict[str, str]:
+    from corral_core.checks.rules import expectations
+    from corral_core.errors import CorralError
+
+    for each in given:
+        if not each.partition("=")[2].strip():
+            raise CorralError(f"--expect takes CHECK=REASON, the name of a check and why it fails, not {each!r}")
+    return expectations(dict(each.split("=", 1) for each in given))
+
+
+def _show(subject: Subject, outcomes: list[Outcome]) -> None:
+    """A table, a line a check, and below it what failed and why."""
+    from corral_core.cli.listing import show_table
+    from corral_core.cli.text import say
+
+    cases = f" in {len(subject.cases)} cases" if len(subject.cases) > 1 else ""
+    print(f"{subject.kind} {subject.name}{cases}")
+    by_check: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        by_check.setdefault(outcome.check.name, []).append(outcome)
+    rows = [(name, _worst(each), each[0].check.demands) for name, each in by_check.items()]
+    if rows:
+        show_table(("check", "result", "demands"), rows)
+    for problem in subject.problems:
+        say(f"failed: {problem}", following="  ")
+    for outcome in outcomes:
+        if outcome.why and outcome.result != "not run":
+            say(f"{outcome.result}: {outcome.case}: {outcome.why}", following="  ")
+    wrong = sum(_worst(each) == "failed" for each in by_check.values()) + len(subject.problems)
+    say(f"{wrong} of {len(by_check)} checks failed" if wrong else f"all {len(by_check)} checks passed")
+    print()
+
+
+def _worst(outcomes: list[Outcome]) -> str:
+    order = ("failed", "warning", "expected", "not run", "passed")
+    return min((outcome.result for outcome in outcomes), key=order.index)
+
+
+def _rows(subject: Subject, outcomes: list[Outcome]) -> list[dict[str, str]]:
+    who = {"kind": subject.kind, "name": subject.name}
+    problems = [
+        {**who, "case": "", "check": "", "demands": "", "result": "failed", "why": why} for why in subject.problems
+    ]
+    return problems + [
+        {
+            **who,
+            "case": outcome.case,
+            "check": outcome.check.name,
+            "demands": outcome.check.demands,
+            "result": outcome.result,
+            "why": outcome.why,
+        }
+        for outcome in outcomes
+    ]
+
+
+def _waiting(what: str):  # type: ignore[no-untyped-def]
+    """Show on a terminal what is being checked."""
+    import contextlib
+
+    if not sys.stderr.isatty():
+        return contextlib.nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(what)

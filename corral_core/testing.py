@@ -1,0 +1,91 @@
+"""The conformance checks as tests, for the test suite of a plugin:
+
+    from corral_core.testing import conformance
+
+    @conformance("corral-demo")
+    def test_conformance(check):
+        check()
+
+What is checked is the name of an installed plugin, of anything registered, a class, or an instance of one. A check that
+is known to fail is `expected` to, by name and with the reason: pytest shows XFAIL, and XPASS where it passes after all.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from corral_core.checks.cases import Case, cases_of, checks_of
+from corral_core.checks.names import subjects_of
+from corral_core.checks.rules import Broken, Check, ConformanceWarning, expectations
+from corral_core.protocols import Environment
+
+
+def conformance(
+    *things: Any, within: Sequence[Environment] = (), expected: Mapping[str, str] | None = None
+) -> pytest.MarkDecorator:
+    """Run a test once for every check of every case of these things; its argument `check` is called to ask it.
+
+    Bases are checked `within` the environments given, and without any in every small world that they fit.
+    """
+    expected = expectations(expected or {})
+    tests = []
+    for case in [case for thing in things for case in _cases(thing, within)]:
+        failed: dict[str, bool] = {}
+        for check in checks_of(case):
+            if _applies(check, case):
+                reason = expected.get(check.name)
+                marks = [] if reason is None else [pytest.mark.xfail(reason=reason, raises=Broken, strict=False)]
+                asked = Asked(check, case, failed)
+                tests.append(pytest.param(asked, id=f"{case.label}: {check.name}", marks=marks))
+    return pytest.mark.parametrize("check", tests)
+
+
+def _cases(thing: Any, within: Sequence[Environment]) -> list[Case]:
+    if not isinstance(thing, str):
+        return cases_of(thing, within)
+    subjects = subjects_of(thing, within)
+    for subject in subjects:
+        for problem in subject.problems:
+            raise Broken(f"{subject.kind} {subject.name}: {problem}")
+    return [case for subject in subjects for case in subject.cases]
+
+
+def _applies(check: Check, case: Case) -> bool:
+    try:
+        return check.applies(case)
+    except Exception:
+        return True  # it will be skipped, or say what is wrong
+
+
+class Asked:
+    """A check of a case, to be called."""
+
+    def __init__(self, check: Check, case: Case, failed: dict[str, bool]) -> None:
+        self.check, self.case = check, case
+        self._failed = failed  # which of the first checks failed on this case, so far as they were asked
+
+    def __call__(self) -> None:
+        for first in checks_of(self.case):
+            if first is self.check:
+                break
+            if first.first and self._fails(first):
+                pytest.skip(f"because {first.name} failed")
+        try:
+            self.check(self.case)
+        except Broken as broken:
+            if not self.check.warns:
+                raise
+            warnings.warn(ConformanceWarning(str(broken)), stacklevel=2)
+
+    def _fails(self, check: Check) -> bool:
+        if check.name not in self._failed:
+            try:
+                check(self.case)
+                self._failed[check.name] = False
+            except Broken:
+                self._failed[check.name] = True
+        return self._failed[check.name]

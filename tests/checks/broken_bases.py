@@ -1,0 +1,474 @@
+"""A sound base, and for every check one that breaks that rule and no other."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from breaking import rules
+
+from corral_core.bounds import Bound, Term
+from corral_core.lift import Lifted
+from corral_core.protocols import Base, fitted, knob, parameter
+from corral_core.rows import Array, Rows
+
+BROKEN, breaks = rules()
+
+
+class State(Rows):
+    pulls: Array  # (rows, arms)
+    total: Array  # (rows, arms)
+    greedy: Array  # the arm of the best mean
+    played: Array
+    epsilon: Array
+
+
+class Policy(Rows):
+    greedy: Array
+    epsilon: Array
+
+
+@attrs.frozen
+class Sound(Base):
+    """Epsilon-greedy with a fixed rate."""
+
+    name: ClassVar[str] = "sound"
+    formula: ClassVar[str] = "3 sqrt(s)"
+
+    epsilon: float = knob(0.3, help="share of random play", validator=attrs.validators.in_((0.3, 0.6, 0.0)))
+    arms: int = fitted(help="number of arms")
+    horizon: int = fitted(help="plays")
+
+    def init(self, given: Any, rng: Any) -> Any:
+        rows = len(given)
+        zeros = np.zeros((rows, self.arms))
+        return State(zeros, zeros.copy(), np.zeros(rows, np.int64), np.zeros(rows), np.array(given.epsilon, float))
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Policy(state.greedy[rows], state.epsilon[rows])
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        share = rng.random(len(policy)) / np.maximum(policy.epsilon, 1e-12)
+        return np.where(share < 1, share * self.arms, policy.greedy).astype(np.intp)
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        state.pulls[rows, feedback.action] += 1
+        state.total[rows, feedback.action] += feedback.reward
+        state.played[rows] += 1
+        mean = state.total[rows] / np.maximum(state.pulls[rows], 1)
+        state.greedy[rows] = mean.argmax(axis=1)
+
+    def bound(self, delta: float) -> Bound | None:
+        return Bound(lambda s: 3 * np.sqrt(s), (Term(3.0, 0.5),))
+
+
+class RareState(State):
+    asked: Array  # the greedy arm of the last policy asked for
+
+
+@attrs.frozen
+class SoundAndRare(Sound):
+    """The same, which says when its policy changes."""
+
+    name: ClassVar[str] = "sound-and-rare"
+
+    @property
+    def rarely_changes(self) -> bool:
+        return True
+
+    def init(self, given: Any, rng: Any) -> Any:
+        state = super().init(given, rng)
+        fields = {name: getattr(state, name) for name in state.names}
+        return RareState(**fields, asked=np.full(len(given), -1))
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        state.asked[rows] = state.greedy[rows]
+        return super().policy(state, rows)
+
+    def changed(self, state: Any, rows: Array) -> Array:
+        return np.asarray(state.asked[rows] != state.greedy[rows])
+
+
+class Learner:
+    """The arm of the best mean, and every arm once before that."""
+
+    def __init__(self, arms: int) -> None:
+        self.pulls, self.total = [0] * arms, [0.0] * arms
+
+    def act(self, context: Any, rng: Any) -> int:
+        means = [total / pulls if pulls else np.inf for total, pulls in zip(self.total, self.pulls, strict=True)]
+        return int(np.argmax(means))
+
+    def learn(self, context: Any, action: int, reward: float) -> None:
+        self.pulls[action] += 1
+        self.total[action] += reward
+
+
+@attrs.frozen
+class SoundAndSimple(Lifted):
+    """One learner at a time."""
+
+    name: ClassVar[str] = "sound-and-simple"
+    learner: ClassVar[type[Learner]] = Learner
+
+    def make(self, problem: Any) -> Any:
+        return self.learner(problem.arms)
+
+
+# --- First ------------------------------------------------------------------------------------------------------------
+
+
+@breaks("fits-or-refuses")
+class FitsOrRefuses(Sound):
+    """Refuses with an error that is no sentence."""
+
+    def resolve(self, problem: Any) -> Any:
+        raise KeyError("arms")
+
+
+@breaks("shapes")
+class Shapes(Sound):
+    """Actions are floats."""
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        return super().act(policy, observation, rng).astype(float)
+
+
+@breaks("shapes")
+class ShapesOfPolicies(Sound):
+    """Policies have every row, whichever were asked for."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Policy(state.greedy.copy(), state.epsilon.copy())
+
+
+@breaks("shapes")
+class ShapesOfStates(Sound):
+    """The state is a dictionary."""
+
+    def init(self, given: Any, rng: Any) -> Any:
+        return {"pulls": np.zeros((len(given), self.arms))}
+
+
+@breaks("single-row")
+class SingleRow(Sound):
+    """An array of one becomes a number."""
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        return super().act(policy, observation, rng).squeeze()
+
+
+@breaks("same-seed-same-actions")
+class SameSeedSameActions(Sound):
+    """Draws from a generator of its own."""
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        return super().act(policy, observation, np.random.default_rng())
+
+
+@breaks("horizon-of-one")
+class HorizonOfOne(Sound):
+    """Divides by zero where there is one play."""
+
+    def init(self, given: Any, rng: Any) -> Any:
+        1 / (self.horizon - 1)
+        return super().init(given, rng)
+
+
+@breaks("single-arm")
+class SingleArm(Sound):
+    """Divides by zero where there is one arm."""
+
+    def init(self, given: Any, rng: Any) -> Any:
+        1 / (self.arms - 1)
+        return super().init(given, rng)
+
+
+# --- Rows -------------------------------------------------------------------------------------------------------------
+
+
+@breaks("rows-are-independent")
+class RowsAreIndependent(Sound):
+    """Explores the less, the more rows there are: three at most count."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Policy(state.greedy[rows], state.epsilon[rows] / min(len(state), 3))
+
+
+@breaks("draws-have-rows-first")
+class RowsAreIndependentInDraws(Sound):
+    """Draws an arm only for the rows that explore."""
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        explores = rng.random(len(policy)) < policy.epsilon
+        action = policy.greedy.astype(np.intp)
+        action[explores] = rng.integers(0, self.arms, explores.sum())
+        return action
+
+
+@breaks("lockstep-equals-one-by-one")
+class LockstepEqualsOneByOne(Sound):
+    """Takes calls of `learn` for plays."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        behind = getattr(state, "calls", 0) > state.played.max(initial=0)
+        return Policy(np.zeros(len(rows), np.int64) if behind else state.greedy[rows], state.epsilon[rows])
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        super().learn(state, rows, feedback, rng)
+        state.calls = getattr(state, "calls", 0) + 1
+
+
+class StateWithNote(State):
+    note: Array
+
+
+@breaks("learn-changes-only-its-rows")
+class LearnChangesOnlyItsRows(Sound):
+    """Keeps a note, in all rows."""
+
+    def init(self, given: Any, rng: Any) -> Any:
+        state = super().init(given, rng)
+        return StateWithNote(**{name: getattr(state, name) for name in state.names}, note=np.zeros(len(given)))
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        super().learn(state, rows, feedback, rng)
+        state.note += len(rows) > 0
+
+
+@breaks("no-rows")
+class NoRows(Sound):
+    """Takes the maximum of nothing."""
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        feedback.reward.max()
+        super().learn(state, rows, feedback, rng)
+
+
+class StateThatRemembers(State):
+    def put(self, rows: Array, other: Any) -> None:
+        kept = self.total.copy()
+        super().put(rows, other)
+        self.total[:] = kept
+
+
+@breaks("a-restart-equals-a-fresh-start")
+class ARestartEqualsAFreshStart(Sound):
+    """What rows have earned survives a restart."""
+
+    def init(self, given: Any, rng: Any) -> Any:
+        state = super().init(given, rng)
+        return StateThatRemembers(**{name: getattr(state, name) for name in state.names})
+
+
+@breaks("kin-equal-separate-bases")
+class KinEqualSeparateBases(Sound):
+    """Reads its knob from itself."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Policy(state.greedy[rows], np.full(len(rows), self.epsilon))
+
+
+# --- Policies ---------------------------------------------------------------------------------------------------------
+
+
+@breaks("policy-alone-determines-the-action")
+class PolicyAloneDeterminesTheAction(Sound):
+    """The policy is a view of the state, where all rows are asked for."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Policy(state.greedy, state.epsilon) if len(rows) == len(state) else super().policy(state, rows)
+
+
+@breaks("random-policies-are-drawn-anew")
+class RandomPoliciesAreDrawnAnew(Sound):
+    """A policy decides once and for all."""
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        if not hasattr(policy, "decided"):
+            policy.decided = super().act(policy, observation, rng)
+        return policy.decided
+
+
+@breaks("changed-tells-the-truth")
+class ChangedTellsTheTruth(SoundAndRare):
+    """Says that nothing ever changes."""
+
+    def changed(self, state: Any, rows: Array) -> Array:
+        return np.zeros(len(rows), dtype=bool)
+
+
+@breaks("policies-are-counted")
+class PoliciesAreCounted(SoundAndRare):
+    """Claims a single policy."""
+
+    def policies(self, plays: int) -> int:
+        return 1
+
+
+class LargePolicy(Policy):
+    past: Array
+
+
+@breaks("policy-is-no-larger-than-the-state")
+class PolicyIsNoLargerThanTheState(Sound):
+    """The policy drags a past along that it does not need."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return LargePolicy(state.greedy[rows], state.epsilon[rows], np.zeros((len(rows), 100)))
+
+
+class Shared(Learner):
+    def snapshot(self) -> Any:
+        return self
+
+
+@breaks("smoothed-regret-follows-the-running-mean")
+class SmoothedRegretFollowsTheRunningMean(SoundAndSimple):
+    """A copy of a learner goes on learning with it."""
+
+    learner: ClassVar[type[Learner]] = Shared
+
+
+# --- States -----------------------------------------------------------------------------------------------------------
+
+
+@breaks("states-keep-double-precision")
+class StatesKeepDoublePrecision(Sound):
+    """Sums in single precision."""
+
+    def init(self, given: Any, rng: Any) -> Any:
+        state = super().init(given, rng)
+        state.total = state.total.astype(np.float32)
+        return state
+
+
+class StateThatForgets(State):
+    def to_arrays(self) -> dict[str, Array]:
+        return {**super().to_arrays(), "greedy": np.zeros_like(self.greedy), "total": np.zeros_like(self.total)}
+
+
+@breaks("states-survive-saving")
+class StatesSurviveSaving(Sound):
+    """Saves zeros."""
+
+    def init(self, given: Any, rng: Any) -> Any:
+        state = super().init(given, rng)
+        return StateThatForgets(**{name: getattr(state, name) for name in state.names})
+
+
+@breaks("arguments-are-left-alone")
+class ArgumentsAreLeftAlone(Sound):
+    """Wipes the rewards after use."""
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        super().learn(state, rows, feedback, rng)
+        feedback.reward[:] = 0.0
+
+
+class NumberedPolicy(Policy):
+    number: Array
+
+
+class Numbered(Rows):
+    action: Array
+    number: Array
+
+
+@breaks("late-answers-are-learned")
+class LateAnswersAreLearned(Sound):
+    """Wants its answers in order."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return NumberedPolicy(state.greedy[rows], state.epsilon[rows], state.played[rows])
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        return Numbered(super().act(policy, observation, rng), policy.number)
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        if (feedback.decision.number != state.played[rows]).any():
+            raise ValueError("an answer came out of turn")
+        super().learn(state, rows, feedback, rng)
+
+
+@breaks("others-can-teach-it")
+class OthersCanTeachIt(Sound):
+    """Says that others can teach it, and wants decisions of its own."""
+
+    learns_from_others: ClassVar[bool] = True
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        return Numbered(super().act(policy, observation, rng), policy.greedy)
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        assert len(feedback.decision.number) == len(rows)
+        super().learn(state, rows, feedback, rng)
+
+
+@breaks("no-global-randomness")
+class NoGlobalRandomness(Sound):
+    """Draws from the generator that everybody shares."""
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        super().learn(state, rows, feedback, rng)
+        np.random.random()  # noqa: NPY002
+
+
+@breaks("bound-is-positive-concave-and-finite")
+class BoundIsPositiveConcaveAndFinite(Sound):
+    """Its bound is convex."""
+
+    def bound(self, delta: float) -> Bound | None:
+        return Bound(lambda s: 1e-3 * s**1.5, (Term(1.0, 0.5),))
+
+
+@breaks("bound-is-positive-concave-and-finite")
+class BoundIsPositive(Sound):
+    """Its bound begins at zero."""
+
+    def bound(self, delta: float) -> Bound | None:
+        return Bound(lambda s: np.sqrt(s) - 1, (Term(1.0, 0.5),))
+
+
+@breaks("bound-is-positive-concave-and-finite")
+class BoundIsFinite(Sound):
+    """The shape of its bound is infinite."""
+
+    def bound(self, delta: float) -> Bound | None:
+        return Bound(lambda s: np.sqrt(s), (Term(np.inf, 0.5),))
+
+
+@breaks("bound-is-positive-concave-and-finite")
+class BoundDoesNotFall(Sound):
+    """Its bound falls."""
+
+    def bound(self, delta: float) -> Bound | None:
+        return Bound(lambda s: 1e7 - s, (Term(1.0, 0.5),))
+
+
+@breaks("says-what-it-is")
+@attrs.frozen
+class SaysWhatItIs(Sound):
+    """It does not say what this is for."""
+
+    mystery: float = attrs.field(default=1.0)
+
+
+@breaks("says-what-it-is")
+class SaysItsFormula(Sound):
+    """Has a bound, and no formula."""
+
+    formula: ClassVar[str] = "none known"
+
+
+@breaks("says-what-it-is")
+@attrs.frozen
+class SaysItsName(Sound):
+    """Its name is not one."""
+
+    name: ClassVar[str] = "Says Its Name"
+    unused: float = parameter(1.0, help="nothing")
+
+
+SOUND = (Sound, SoundAndRare, SoundAndSimple)

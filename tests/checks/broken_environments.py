@@ -1,0 +1,246 @@
+"""A sound environment of either kind, and for every check one that breaks that rule and no other."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from breaking import rules
+
+from corral_core.checks.worlds import SmallChain
+from corral_core.environments import Bandit, gaussian
+from corral_core.protocols import Observation, Problem, parameter
+from corral_core.rows import Array, Rows
+
+BROKEN, breaks = rules()
+
+
+class Instance(Rows):
+    mean: Array  # (rows, arms)
+
+
+@attrs.frozen
+class Sound(Bandit):
+    """Three Gaussian arms."""
+
+    name: ClassVar[str] = "sound"
+    says: ClassVar[dict[str, Any]] = {}
+
+    arms: int = parameter(3, help="number of arms")
+
+    @property
+    def problem(self) -> Problem:
+        return attrs.evolve(Problem("sound", arms=self.arms, noise=0.3, low=0.0, high=1.0), **self.says)
+
+    def draw(self, rows: int, rng: Any) -> Any:
+        return Instance(0.25 + 0.5 * rng.random((rows, self.arms)))
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        return gaussian(instance.mean, instance.mean.max(axis=1), action, 0.3, rng)
+
+
+@attrs.frozen
+class SoundChain(SmallChain):
+    """Three states in a row."""
+
+    name: ClassVar[str] = "sound-chain"
+
+    @property
+    def problem(self) -> Problem:
+        return attrs.evolve(super().problem, environment="sound-chain")
+
+
+@breaks("draws-have-rows-first")
+class DrawsHaveRowsFirst(Sound):
+    """Draws arms first."""
+
+    def draw(self, rows: int, rng: Any) -> Any:
+        return Instance(0.25 + 0.5 * rng.random((self.arms, rows)).T)
+
+
+@breaks("shapes")
+class Shapes(Sound):
+    """Regret has a column too many."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        return reward, regret[:, None]
+
+
+@breaks("shapes")
+class ShapesOfInstances(Sound):
+    """The instance is an array."""
+
+    def draw(self, rows: int, rng: Any) -> Any:
+        return rng.random((rows, self.arms))
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        return gaussian(instance, instance.max(axis=1), action, 0.3, rng)
+
+
+@breaks("shapes")
+class ShapesOfRewards(Sound):
+    """Rewards are whole numbers."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        return reward.astype(int), regret
+
+
+@breaks("shapes")
+class ShapesOfWhatIsKnown(Sound):
+    """Says that nobody knows the regret, and tells it."""
+
+    says: ClassVar[dict[str, Any]] = {"regret": False}
+
+
+@breaks("single-row")
+class SingleRow(Sound):
+    """An array of one becomes a number."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        return reward.squeeze(), regret
+
+
+@breaks("same-seed-same-plays")
+class SameSeedSamePlays(Sound):
+    """Draws from a generator of its own."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        return super().pay(instance, observation, action, np.random.default_rng())
+
+
+@breaks("rows-are-independent")
+class RowsAreIndependent(Sound):
+    """Pays the more, the more rows there are: three at most count."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        return reward + 0.01 * min(len(action), 3), regret
+
+
+@breaks("actions-are-left-alone")
+class ActionsAreLeftAlone(Sound):
+    """Wipes the actions after use."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        paid = super().pay(instance, observation, action, rng)
+        action[:] = 0
+        return paid
+
+
+@breaks("no-global-randomness")
+class NoGlobalRandomness(Sound):
+    """Draws from the generator that everybody shares."""
+
+    def observe(self, instance: Any, rng: Any) -> Observation:
+        np.random.random()  # noqa: NPY002
+        return super().observe(instance, rng)
+
+
+@breaks("observations-match-the-problem")
+class ObservationsMatchTheProblem(Sound):
+    """Masks arms, and does not say so."""
+
+    def observe(self, instance: Any, rng: Any) -> Observation:
+        return Observation(mask=np.ones((len(instance), self.arms), dtype=bool))
+
+
+@breaks("observations-match-the-problem")
+class PromisedFeatures(Sound):
+    """Says that features change, and shows none."""
+
+    says: ClassVar[dict[str, Any]] = {"changing": True, "dimension": 2}
+
+
+@breaks("observations-match-the-problem")
+class StatesOutside(SoundChain):
+    """Has more states than it says."""
+
+    @property
+    def problem(self) -> Problem:
+        return attrs.evolve(super().problem, states=1)
+
+
+@breaks("rewards-lie-where-the-problem-says")
+class RewardsLieWhereTheProblemSays(Sound):
+    """Is noisier than it says."""
+
+    says: ClassVar[dict[str, Any]] = {"noise": 0.2}
+
+
+@breaks("rewards-lie-where-the-problem-says")
+class MeansLieWhereTheProblemSays(Sound):
+    """Means are higher than it says."""
+
+    says: ClassVar[dict[str, Any]] = {"low": -0.5, "high": 0.5}
+
+
+@breaks("regret-is-never-negative")
+class RegretIsNeverNegative(Sound):
+    """Once in five hundred plays regret is too little, and as often too much."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        uniform = rng.random(len(action))
+        return reward, regret + 0.3 * (uniform > 0.998) - 0.3 * (uniform < 0.002)
+
+
+@breaks("regret-is-never-negative")
+class RegretIsNoMoreThanTheRange(Sound):
+    """Regret exceeds the range of the means."""
+
+    says: ClassVar[dict[str, Any]] = {"low": 0.35, "high": 0.55, "noise": None}
+
+
+@breaks("the-best-policy-has-no-regret")
+class TheBestPolicyHasNoRegret(Sound):
+    """Measures regret against an arm that is not there."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        return reward, regret + 0.1
+
+
+@breaks("the-best-policy-has-no-regret")
+class GapsOfTheBestAction(SoundChain):
+    """Measures gaps against an action that is not there."""
+
+    def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
+        following, reward, ends, gap = super().step(instance, stage, state, action, rng)
+        return following, reward, ends, gap + (0.1 if stage == 0 else 0.0)
+
+
+@breaks("regret-is-what-means-differ-by")
+class RegretIsWhatMeansDifferBy(Sound):
+    """The first arm pays less than its mean."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        return reward - 0.3 * (action == 0), regret
+
+
+@breaks("regret-is-what-means-differ-by")
+class ReturnsAreWhatValuesDifferBy(SoundChain):
+    """Gaps leave out what one action costs."""
+
+    def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
+        following, reward, ends, gap = super().step(instance, stage, state, action, rng)
+        return following, reward - 0.2 * (action == 0), ends, gap
+
+
+@breaks("says-what-it-is")
+class SaysWhatItIs(Sound):
+    """Is called otherwise by its problem."""
+
+    says: ClassVar[dict[str, Any]] = {"environment": "another"}
+
+
+@breaks("says-what-it-is")
+class SaysSo(Sound):
+    __doc__ = None
+
+
+SOUND = (Sound, SoundChain)

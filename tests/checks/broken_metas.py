@@ -1,0 +1,219 @@
+"""A sound meta-algorithm, and for every check one that breaks that rule and no other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from breaking import rules
+
+from corral_core.metas.sampling import among, draw
+from corral_core.protocols import Meta, Verdict, parameter
+from corral_core.rows import Array
+
+BROKEN, breaks = rules()
+
+
+@attrs.define(eq=False)
+class State:
+    total: Array  # (bases, rows), of gains
+    sampled: Array
+
+
+@attrs.frozen
+class Sound(Meta):
+    """Exponential weights of the gains, mixed with uniform play."""
+
+    name: ClassVar[str] = "sound"
+
+    rate: float = parameter(0.3, help="of learning")
+
+    def init(self, rows: int, problem: Any) -> Any:
+        total = np.zeros((problem.bases, rows))
+        return State(total, self.weights(total))
+
+    def weights(self, total: Array) -> Array:
+        weights = np.exp(self.rate * (total - total.max(axis=0)))
+        return np.asarray(0.8 * weights / weights.sum(axis=0) + 0.2 / len(total))
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        state.sampled = among(active, state.sampled)
+        return draw(state.sampled, rng)
+
+    def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Any:
+        state.total[chosen, np.arange(len(chosen))] += gain
+        state.sampled = self.weights(state.total)
+
+    def probabilities(self, state: Any) -> Array:
+        found: Array = state.sampled
+        return found
+
+
+@attrs.frozen
+class SoundAndSure(Sound):
+    """The base of the largest total gain: no draw, no probability."""
+
+    name: ClassVar[str] = "sound-and-sure"
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        return np.where(active, state.total, -np.inf).argmax(axis=0), None
+
+    def probabilities(self, state: Any) -> Array:
+        best = state.total.argmax(axis=0)
+        return np.asarray(np.arange(len(state.total))[:, None] == best, dtype=float)
+
+
+@breaks("draws-have-rows-first")
+class DrawsHaveRowsFirst(Sound):
+    """Draws bases first."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        rng.random(active.shape)
+        return super().choose(state, active, rng)
+
+
+@breaks("shapes")
+class Shapes(Sound):
+    """Probabilities have rows first."""
+
+    def probabilities(self, state: Any) -> Array:
+        return np.asarray(state.sampled.T)
+
+
+@breaks("shapes")
+class ShapesOfVerdicts(Sound):
+    """The verdict has rows first."""
+
+    def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Any:
+        super().update(state, chosen, probability, gain, active)
+        return Verdict(restart=np.zeros(active.T.shape, dtype=bool))
+
+
+@breaks("single-row")
+class SingleRow(Sound):
+    """An array of one becomes a number."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        chosen, probability = super().choose(state, active, rng)
+        return chosen.squeeze(), probability
+
+
+@breaks("same-seed-same-choices")
+class SameSeedSameChoices(Sound):
+    """Draws from a generator of its own."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        return super().choose(state, active, np.random.default_rng())
+
+
+@breaks("rows-are-independent")
+class RowsAreIndependent(Sound):
+    """Learns the mean gain of all rows."""
+
+    def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Any:
+        super().update(state, chosen, probability, np.full_like(gain, gain.mean()), active)
+
+
+@breaks("arguments-are-left-alone")
+class ArgumentsAreLeftAlone(Sound):
+    """Wipes the gains after use."""
+
+    def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Any:
+        super().update(state, chosen, probability, gain, active)
+        gain[:] = 0.0
+
+
+@breaks("no-global-randomness")
+class NoGlobalRandomness(Sound):
+    """Draws from the generator that everybody shares."""
+
+    def init(self, rows: int, problem: Any) -> Any:
+        np.random.random()  # noqa: NPY002
+        return super().init(rows, problem)
+
+
+@breaks("probabilities-sum-to-one")
+class ProbabilitiesSumToOne(Sound):
+    """They sum to a little more."""
+
+    def probabilities(self, state: Any) -> Array:
+        return np.asarray(state.sampled * (1 + 5e-7))
+
+
+@breaks("active-bases-have-a-chance")
+class ActiveBasesHaveAChance(SoundAndSure):
+    """Calls a certain choice a draw."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        chosen, _ = super().choose(state, active, rng)
+        state.sampled = (np.arange(len(active))[:, None] == chosen).astype(float)
+        return chosen, np.ones(len(chosen))
+
+    def probabilities(self, state: Any) -> Array:
+        return np.asarray(state.sampled)
+
+
+@breaks("only-active-bases-are-chosen")
+class OnlyActiveBasesAreChosen(Sound):
+    """Takes a base that is dropped in every row for one that is active."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        return super().choose(state, active | ~active.any(axis=1, keepdims=True), rng)
+
+
+@breaks("probability-is-that-of-the-choice")
+class ProbabilityIsThatOfTheChoice(Sound):
+    """Gives the square root of it."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        chosen, probability = super().choose(state, active, rng)
+        return chosen, np.sqrt(probability)
+
+
+@breaks("choices-follow-the-probabilities")
+class ChoicesFollowTheProbabilities(Sound):
+    """Chooses uniformly, and says otherwise."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        state.sampled = among(active, state.sampled)
+        chosen, _ = draw(among(active, np.full(active.shape, 1 / len(active))), rng)
+        return chosen, state.sampled[chosen, np.arange(len(chosen))]
+
+
+@breaks("single-base")
+class SingleBase(Sound):
+    """Divides by zero where there is one base."""
+
+    def init(self, rows: int, problem: Any) -> Any:
+        1 / math.log(problem.bases)
+        return super().init(rows, problem)
+
+
+@breaks("horizon-of-one")
+class HorizonOfOne(Sound):
+    """Divides by zero where there is one round."""
+
+    def init(self, rows: int, problem: Any) -> Any:
+        1 / math.log(problem.horizon)
+        return super().init(rows, problem)
+
+
+@breaks("extreme-gains-are-survived")
+class ExtremeGainsAreSurvived(Sound):
+    """Takes powers of totals, largest or not."""
+
+    def weights(self, total: Array) -> Array:
+        weights = np.exp(100 * self.rate * total)
+        return np.asarray(0.8 * weights / weights.sum(axis=0) + 0.2 / len(total))
+
+
+@breaks("says-what-it-is")
+class SaysWhatItIs(Sound):
+    """Wants a kind of feedback that there is not."""
+
+    feedback: ClassVar[str] = "sometimes"
+
+
+SOUND = (Sound, SoundAndSure)

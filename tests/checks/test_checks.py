@@ -1,0 +1,186 @@
+"""Every check has a twin that breaks exactly its rule, and the sound ones break none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from corral_core.checks import CHECKS, cases_of, check_all
+from corral_core.checks.cases import ExperimentCase
+from corral_core.checks.environments import EnvironmentCase
+from corral_core.checks.metas import MetaCase
+from corral_core.checks.rules import expectations, judged
+from corral_core.checks.trial import BaseCase
+from corral_core.errors import CorralError
+from corral_core.protocols import Meta
+
+sys.path.insert(0, str(Path(__file__).parent))
+import broken_bases
+import broken_environments
+import broken_metas
+
+TWINS = (broken_bases, broken_environments, broken_metas)
+KINDS = {broken_bases: BaseCase, broken_environments: EnvironmentCase, broken_metas: MetaCase}
+
+
+@pytest.mark.parametrize("cls", [cls for module in TWINS for cls in module.SOUND], ids=lambda cls: cls.name)
+def test_sound_ones_break_no_rule(cls: type[Any]) -> None:
+    outcomes = list(check_all(cases_of(cls)))
+    assert [outcome for outcome in outcomes if outcome.result != "passed"] == []
+
+
+@pytest.mark.parametrize(
+    ("cls", "rule"), [pair for module in TWINS for pair in module.BROKEN.items()], ids=lambda value: str(value)[-50:]
+)
+def test_broken_ones_break_exactly_one(cls: type[Any], rule: str) -> None:
+    """Twins that draw from unseeded generators are missed with a probability below 1e-9."""
+    outcomes = list(check_all(cases_of(cls)))
+    broken = [outcome for outcome in outcomes if outcome.result in ("failed", "warning")]
+    assert {outcome.check.name for outcome in broken} == {rule}
+    assert all(outcome.why.startswith(f"{rule}: ") and len(outcome.why) > len(rule) + 10 for outcome in broken)
+    assert all((outcome.result == "warning") == outcome.check.warns for outcome in broken)
+
+
+@pytest.mark.parametrize("module", TWINS, ids=lambda module: module.__name__)
+def test_every_check_has_its_twin_and_is_asked_of_something_sound(module: Any) -> None:
+    checks = CHECKS[KINDS[module]]
+    names = {check.name for check in checks}
+    assert set(module.BROKEN.values()) == names
+    asked = {outcome.check.name for cls in module.SOUND for outcome in check_all(cases_of(cls))}
+    assert names - asked <= {"others-can-teach-it"}  # the sound ones learn from themselves
+
+
+def test_names_are_unique_and_rules_are_one_sentence() -> None:
+    for checks in CHECKS.values():
+        assert len({check.name for check in checks}) == len(checks)
+        for check in checks:
+            assert check.demands.endswith(".") and "\n" not in check.demands and len(check.demands) < 130
+
+
+def test_others_can_teach_one_that_says_so() -> None:
+    class Pupil(broken_bases.Sound):
+        """Learns from the bare actions of others."""
+
+        learns_from_others = True
+
+    outcomes = [outcome for outcome in check_all(cases_of(Pupil)) if outcome.check.name == "others-can-teach-it"]
+    assert outcomes
+    assert {outcome.result for outcome in outcomes} == {"passed"}
+
+
+# --- Experiments ----------------------------------------------------------------------------------------------------
+
+EXPERIMENT = """
+question = "Which?"
+horizon = 50
+replicates = 2
+[environment]
+name = "bernoulli-arms"
+[meta]
+name = "uniform"
+[[bases]]
+name = "ucb"
+"""
+
+
+def experiment(folder: Path, text: str) -> list[tuple[str, str]]:
+    file = folder / "experiment.toml"
+    file.write_text(text, encoding="utf-8")
+    outcomes = check_all([ExperimentCase(str(file))])
+    return [(outcome.check.name, outcome.why) for outcome in outcomes if outcome.result == "failed"]
+
+
+def test_a_sound_experiment_breaks_no_rule(tmp_path: Path) -> None:
+    assert experiment(tmp_path, EXPERIMENT) == []
+
+
+def test_an_experiment_that_does_not_load(tmp_path: Path) -> None:
+    ((check, why),) = experiment(tmp_path, EXPERIMENT.replace("ucb", "ucbb"))
+    assert check == "loads"
+    assert why == "loads: there is no base ucbb; did you mean ucb or ucb1 or linucb?"
+
+
+def test_an_experiment_that_asks_nothing(tmp_path: Path) -> None:
+    ((check, _),) = experiment(tmp_path, EXPERIMENT.replace('question = "Which?"', ""))
+    assert check == "asks-a-question"
+
+
+def test_an_experiment_that_fails_when_it_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from corral_mab.bases.ucb import Ucb
+
+    def learn(*arguments: object) -> None:
+        raise ZeroDivisionError("nothing was played")
+
+    monkeypatch.setattr(Ucb, "learn", learn)
+    ((check, why),) = experiment(tmp_path, EXPERIMENT)
+    assert check == "plays"
+    assert "ZeroDivisionError: nothing was played" in why
+
+
+# --- What can be checked --------------------------------------------------------------------------------------------
+
+
+def test_a_thing_that_cannot_be_checked() -> None:
+    with pytest.raises(CorralError, match="a base, environment or meta can be checked"):
+        cases_of(3)
+    with pytest.raises(CorralError, match="int is not a class of bases, environments or metas"):
+        cases_of(int)
+
+
+def test_a_class_that_cannot_be_made_says_so() -> None:
+    @attrs.frozen
+    class Demanding(broken_metas.Sound):
+        """Wants something."""
+
+        def __attrs_post_init__(self) -> None:
+            raise ValueError("rate must be given")
+
+    with pytest.raises(
+        CorralError, match=r"Demanding cannot be made as it is \(rate must be given\); say in `examples`"
+    ):
+        cases_of(Demanding)
+
+
+def test_a_base_that_fits_nowhere_says_so() -> None:
+    class Picky(broken_bases.Sound):
+        """Lives nowhere."""
+
+        def resolve(self, problem: Any) -> Any:
+            raise CorralError("picky lives nowhere")
+
+    with pytest.raises(CorralError, match=r"sound fits no environment to be checked in \(picky lives nowhere\)"):
+        cases_of(Picky)
+
+
+def test_a_base_is_checked_within_what_is_given() -> None:
+    (case,) = cases_of(broken_bases.Sound, within=[broken_environments.Sound(arms=4)])
+    assert case.label == "sound in sound"
+
+
+# --- Expected failures ----------------------------------------------------------------------------------------------
+
+
+def results(expected: dict[str, str], cls: type[Meta] = broken_metas.SaysWhatItIs) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for outcome in judged(list(check_all(cases_of(cls))), expectations(expected)):
+        found.setdefault(outcome.result, set()).add(outcome.check.name)
+    return found
+
+
+def test_expected_failures_are_no_failures() -> None:
+    found = results({"says-what-it-is": "we call it so"})
+    assert found["expected"] == {"says-what-it-is"}
+    assert "failed" not in found
+
+
+def test_an_expected_failure_that_passes_is_one() -> None:
+    assert results({"single-row": "it cannot"})["failed"] == {"single-row", "says-what-it-is"}
+
+
+def test_an_expected_failure_must_name_a_check() -> None:
+    with pytest.raises(CorralError, match="there is no check 'single-rows'; did you mean single-row"):
+        expectations({"single-rows": "it cannot"})

@@ -1,0 +1,134 @@
+"""`corral check`: a table, one line a failure, and an exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from corral_core import cli
+from corral_core.checks import CHECKS
+from corral_core.checks.metas import MetaCase
+from corral_core.plugins import Plugins
+from corral_core.registry import Registry
+
+BROKEN = '''
+import attrs
+from corral_core.metas.uniform import Uniform
+
+
+@attrs.frozen
+class Lopsided(Uniform):
+    """Does not sum to one."""
+
+    name = "lopsided"
+
+    def probabilities(self, state):
+        return state.sampled * 1.0000001
+'''
+
+
+def corral(*arguments: str) -> int | str | None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    return stop.value.code
+
+
+@pytest.fixture
+def lopsided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "lopsided_meta.py").write_text(BROKEN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "lopsided_meta", raising=False)
+    return "lopsided_meta:Lopsided"
+
+
+def test_a_table_with_a_line_a_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert corral("check", "uniform") == 0
+    title, header, *rows, last, _ = capsys.readouterr().out.splitlines()
+    assert title == "meta uniform in 2 cases"
+    assert header.split() == ["check", "result", "demands"]
+    assert [row.split()[:2] for row in rows] == [[check.name, "passed"] for check in CHECKS[MetaCase]]
+    assert last == f"all {len(rows)} checks passed"
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert corral("check", "uniform", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found[0]) == ["kind", "name", "case", "check", "demands", "result", "why"]
+    assert {each["result"] for each in found} == {"passed"}
+
+
+def test_a_failure_is_told_with_what_was_seen(lopsided: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert corral("check", lopsided) == 1
+    out = capsys.readouterr().out
+    assert "probabilities-sum-to-one           failed " in out
+    assert (
+        "failed: lopsided over bases with bounds: probabilities-sum-to-one: after round 0 they are float64 (3, 5)"
+        in out
+    )
+    assert out.rstrip().endswith("1 of 16 checks failed")
+
+
+def test_an_expected_failure(lopsided: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert corral("check", lopsided, "--expect", "probabilities-sum-to-one=rounded on purpose") == 0
+    assert "expected: lopsided over bases with bounds: rounded on purpose" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("uniforn",), "there is nothing called uniforn; did you mean uniform?"),
+        (("knn-ucb",), "the base knn-ucb comes with corral-nonparam, which is not installed"),
+        (("nowhere:Thing",), "nowhere:Thing cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
+        (("json:dumps",), "a base, environment or meta can be checked, or a class of one, not <function dumps"),
+        (("json:JSONDecoder",), "JSONDecoder is not a class of bases, environments or metas"),
+        (("uniform", "--expect", "shape=why"), "there is no check 'shape'; did you mean shapes"),
+        (("uniform", "--expect", "shapes"), "--expect takes CHECK=REASON"),
+    ],
+)
+def test_wrong_input_is_one_sentence(
+    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert corral("check", *arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"Error: {sentence}")
+
+
+def test_a_plugin_stands_for_all_it_brings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert corral("check", "core", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sorted({each["name"] for each in found}) == ["corral", "exp3p", "original-corral", "uniform"]
+
+
+PLUGIN = """
+from corral_core.hookspecs import Entry, hookimpl
+
+
+@hookimpl
+def corral_metas():
+    return [
+        Entry("alias", "Another name", "corral_core.metas.uniform:Uniform"),
+        Entry("missing", "Not there", "corral_core.metas.uniform:Unicorn"),
+        Entry("Wrong Name", "x", "a:b"),
+    ]
+"""
+
+
+def test_what_is_wrong_with_a_plugin_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib.metadata import EntryPoint
+
+    from corral_core.checks import names
+
+    (tmp_path / "plugin_to_check.py").write_text(PLUGIN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry(Plugins([EntryPoint("zoo", "plugin_to_check", "corral")]))
+    monkeypatch.setattr(names, "get_registry", lambda: registry)
+    assert corral("check", "zoo") == 1
+    out = capsys.readouterr().out
+    assert "failed: corral_metas, entry 3: the name 'Wrong Name' is not written in lower case" in out
+    assert "failed: it is registered as alias, and its class is called uniform" in out
+    assert "failed: the meta missing of zoo cannot be loaded from corral_core.metas.uniform:Unicorn" in out

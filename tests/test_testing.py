@@ -1,0 +1,81 @@
+"""The pytest door to the conformance checks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corral_core.checks import CHECKS, Broken, ConformanceWarning
+from corral_core.checks.metas import MetaCase
+from corral_core.errors import CorralError
+from corral_core.metas.uniform import Uniform
+from corral_core.testing import conformance
+
+sys.path.insert(0, str(Path(__file__).parent / "checks"))
+import broken_bases
+import broken_metas
+
+
+def test_one_test_for_every_check_of_every_case() -> None:
+    mark = conformance(Uniform).mark
+    assert mark.args[0] == "check"
+    names = [check.name for check in CHECKS[MetaCase]]
+    cases = ["uniform over bases with bounds", "uniform over bases without bounds"]
+    assert [test.id for test in mark.args[1]] == [f"{case}: {name}" for case in cases for name in names]
+    for test in mark.args[1]:
+        test.values[0]()
+
+
+def test_a_failure_says_what_was_seen() -> None:
+    tests = {test.id: test.values[0] for test in conformance(broken_metas.SaysWhatItIs).mark.args[1]}
+    with pytest.raises(Broken, match="says-what-it-is: feedback must be one of"):
+        tests["sound over bases with bounds: says-what-it-is"]()
+
+
+def test_after_a_first_failure_the_rest_is_skipped() -> None:
+    tests = {test.id: test.values[0] for test in conformance(broken_metas.Shapes).mark.args[1]}
+    with pytest.raises(Broken, match="shapes: "):
+        tests["sound over bases with bounds: shapes"]()
+    with pytest.raises(pytest.skip.Exception, match="because shapes failed"):
+        tests["sound over bases with bounds: single-base"]()
+
+
+def test_a_warning_warns() -> None:
+    mark = conformance(broken_bases.PolicyIsNoLargerThanTheState).mark
+    tests = {test.id: test.values[0] for test in mark.args[1]}
+    with pytest.warns(ConformanceWarning, match="a policy takes 816 bytes a row, the state 72"):
+        tests["sound in plain arms: policy-is-no-larger-than-the-state"]()
+
+
+def test_wrong_names_are_refused() -> None:
+    with pytest.raises(CorralError, match="there is no check 'shape'"):
+        conformance(Uniform, expected={"shape": "why"})
+    with pytest.raises(CorralError, match="there is nothing called nobody"):
+        conformance("nobody")
+
+
+FIVE_LINES = """
+import sys; sys.path.insert(0, {folder!r})
+from broken_metas import SaysWhatItIs
+from corral_core.testing import conformance
+
+@conformance(SaysWhatItIs, expected={expected})
+def test_conformance(check):
+    check()
+"""
+
+
+@pytest.mark.parametrize(
+    ("expected", "summary"), [({}, "2 failed, 30 passed"), ({"says-what-it-is": "so it is"}, "30 passed, 2 xfailed")]
+)
+def test_in_a_suite_of_ones_own(expected: dict[str, str], summary: str, tmp_path: Path) -> None:
+    test = tmp_path / "test_mine.py"
+    folder = str(Path(__file__).parent / "checks")
+    test.write_text(FIVE_LINES.format(folder=folder, expected=expected), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(test)]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert summary in ran.stdout
+    assert ran.returncode == (0 if expected else 1)
