@@ -22,7 +22,9 @@ from corral_core.registry import get_registry
 COMMANDS = (
     "run",
     "describe",
+    "check",
     "bench",
+    "new_plugin",
     "list_bases",
     "list_metas",
     "list_environments",
