@@ -48,6 +48,11 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "quadratic",
         ),
     },
+    "corral-adapters": {
+        "base": ("mabwiser", "river"),
+        "environment": ("gymnasium",),
+        "experiment": ("adapted-bandits",),
+    },
     "corral-nonparam": {"base": ("knn-ucb",), "experiment": ("unknown-relevant-features",)},
     "corral-glm": {"base": ("ucb-glm", "supcb-glm"), "experiment": ("unknown-link",)},
     "corral-heavytail": {"base": ("menu", "tofu"), "experiment": ("unknown-moment",)},

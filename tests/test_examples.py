@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 
+import corral_adapters
 import corral_linucb
 import corral_mab
 import pytest
@@ -14,7 +15,7 @@ import corral_core
 
 MODULES = [
     module.name
-    for package in (corral_core, corral_mab, corral_linucb)
+    for package in (corral_core, corral_mab, corral_linucb, corral_adapters)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 ]
 

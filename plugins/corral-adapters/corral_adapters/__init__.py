@@ -1,0 +1,1 @@
+"""Learners and environments of other libraries, for Corral."""

@@ -1,0 +1,1 @@
+"""One library a file."""

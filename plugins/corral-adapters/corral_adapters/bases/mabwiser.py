@@ -1,0 +1,174 @@
+"""Any learning policy of MABWiser, by name or as an object.
+
+A learner is MABWiser's own `MAB`. Every arm is played once, in order, before the policy is asked: MABWiser predicts
+only after it was fitted, and gives an arm that it never saw an expectation of 0. A `MAB` that was fitted before it was
+wrapped is asked at once. Each play is then a `predict` and a `partial_fit`, with the context as its one row where the
+policy is linear. What MABWiser draws comes from Corral's generator, not from its seed.
+
+Policies: EpsilonGreedy, Popularity, Random, Softmax, ThompsonSampling and UCB1; LinGreedy, LinTS and LinUCB where one
+context is shared by all arms. ThompsonSampling wants rewards of 0 and 1, or a `binarizer`: a function of arm and
+reward, or a number, above which a reward counts as 1. Neighbourhood policies keep every play, so that smoothing would
+copy all of them at every play; they are refused.
+
+>>> from corral_core.protocols import Problem
+>>> MabWiser("UCB1", {"alpha": 1.25}).resolve(Problem(arms=3)).algorithm
+'UCB1'
+
+Source: Strong, Kleynhans, Kadıoğlu, "MABWiser: parallelizable contextual multi-armed bandits", IJAIT 30(4), 2021.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
+from corral_core.errors import CorralError
+from corral_core.lift import Lifted
+from corral_core.parsing import check_keys, suggestion
+from corral_core.protocols import Problem, parameter
+
+
+@attrs.frozen
+class MabWiser(Lifted):
+    """A learning policy of MABWiser."""
+
+    name: ClassVar[str] = "mabwiser"
+    formula: ClassVar[str] = "none known"
+    learns_from_others: ClassVar[bool] = True
+
+    algorithm: str = parameter(help="which learning policy, as MABWiser spells it: UCB1, say", validator=algorithm_name)
+    settings: Any = parameter({}, help="its parameters, as a table: { alpha = 1.25 }, say", validator=table)
+    ready: Any = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})  # a MAB to start from
+
+    @classmethod
+    def wrap(cls, thing: Any) -> Self:
+        """A base of a `LearningPolicy`, or of a `MAB`: every learner then starts as a copy of it.
+
+        >>> from mabwiser.mab import LearningPolicy
+        >>> MabWiser.wrap(LearningPolicy.EpsilonGreedy(epsilon=0.2))
+        MabWiser(algorithm='EpsilonGreedy', settings={'epsilon': 0.2})
+        """
+        mab = library("mabwiser.mab", "mabwiser")
+        if not isinstance(thing, mab.MAB):
+            if type(thing) not in _policies(mab).values():
+                raise CorralError(f"mabwiser wraps a LearningPolicy or a MAB, not {type(thing).__name__}")
+            return cls(type(thing).__name__, thing._asdict())
+        if thing.neighborhood_policy:
+            kind = type(thing.neighborhood_policy).__name__
+            raise CorralError(f"mabwiser: {kind} keeps every play, which smoothing cannot copy; wrap a learning policy")
+        policy = thing.learning_policy
+        return cls(type(policy).__name__, policy._asdict(), ready=copy.deepcopy(thing))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [
+            cls("UCB1", {"alpha": 1.25}),
+            cls("EpsilonGreedy", {"epsilon": 0.2}),
+            cls("ThompsonSampling", {"binarizer": 0.5}),
+            cls("LinTS", {"alpha": 0.5}),
+        ]
+
+    def resolve(self, problem: Problem) -> Self:
+        fit = super().resolve(problem)
+        fit.make(problem)
+        return fit
+
+    def make(self, problem: Problem) -> Learner:
+        mab = library("mabwiser.mab", "mabwiser")
+        policies = _policies(mab)
+        if self.algorithm not in policies:
+            raise CorralError(f"mabwiser has no policy {self.algorithm!r}{suggestion(self.algorithm, policies)}")
+        who = f"mabwiser: {self.algorithm}"
+        arms = arms_in(problem, who, contextual=self.algorithm.startswith("Lin"))
+        if self.ready is not None:
+            made = copy.deepcopy(self.ready)
+            if len(made.arms) != arms:
+                raise CorralError(f"{who} was made for {len(made.arms)} arms; {problem.environment} has {arms}")
+        else:
+            policy = policies[self.algorithm]
+            check_keys(self.settings, policy._fields, who)
+            try:
+                made = mab.MAB(list(range(arms)), policy(**_with_binarizer(self.settings)))
+            except (TypeError, ValueError) as error:
+                raise CorralError(f"{who}: {reason(error)}") from None
+        return Learner(made, who)
+
+
+def _policies(mab: Any) -> dict[str, Any]:
+    found = vars(mab.LearningPolicy).items()
+    return {name: kind for name, kind in found if isinstance(kind, type) and issubclass(kind, tuple)}
+
+
+def _with_binarizer(settings: Any) -> dict[str, Any]:
+    binarizer = settings.get("binarizer")
+    return {**settings, **({"binarizer": Above(binarizer)} if isinstance(binarizer, (int, float)) else {})}
+
+
+@attrs.frozen
+class Above:
+    """The binarizer that a number in a file stands for."""
+
+    threshold: float
+
+    def __call__(self, arm: Any, reward: float) -> bool:
+        return reward > self.threshold
+
+
+class Learner:
+    """One `MAB`. Between plays its generator is empty: it is lent one to predict with."""
+
+    def __init__(self, mab: Any, who: str) -> None:
+        self.mab, self.who = mab, who
+        self.number = {arm: number for number, arm in enumerate(mab.arms)}
+        self.untried: tuple[int, ...] = () if mab._is_initial_fit else tuple(range(len(mab.arms)))
+        self.mab._rng.rng = None
+        self._share_generator()
+
+    def act(self, context: Any, rng: Generator) -> int:
+        if self.untried:
+            return self.untried[0]
+        mab = self.mab
+        before = dict(vars(mab._imp))  # Thompson sampling notes down what it drew
+        mab._rng.rng = rng
+        try:
+            arm = mab.predict(self._contexts(context))
+        except Exception as error:
+            raise CorralError(f"{self.who} could not choose an arm: {reason(error)}") from error
+        finally:
+            mab._rng.rng = None
+            vars(mab._imp).update(before)
+        return self.number[arm]
+
+    def learn(self, context: Any, action: Any, reward: float) -> None:
+        try:
+            self.mab.partial_fit([self.mab.arms[action]], [reward], self._contexts(context))
+        except Exception as error:
+            raise CorralError(f"{self.who} could not learn from a reward of {reward:.6g}: {reason(error)}") from error
+        self._share_generator()
+        if self.untried:
+            self.untried = tuple(arm for arm in self.untried if arm != action)
+
+    def snapshot(self) -> Learner:
+        """A copy that acts. `partial_fit` replaces numbers and models, so that the tables of them are all to copy."""
+        other = copy.copy(self)
+        other.mab = copy.copy(self.mab)
+        other.mab._imp = policy = copy.copy(self.mab._imp)
+        for name, value in vars(policy).items():
+            if isinstance(value, dict):
+                setattr(
+                    policy, name, {arm: dict(each) if isinstance(each, dict) else each for arm, each in value.items()}
+                )
+        return other
+
+    def _contexts(self, context: Any) -> Any:
+        return np.asarray(context, dtype=np.float64)[None] if self.mab.is_contextual else None
+
+    def _share_generator(self) -> None:
+        """A linear model that was fitted has a copy of the generator for its own."""
+        for model in getattr(self.mab._imp, "arm_to_model", {}).values():
+            model.rng = self.mab._rng

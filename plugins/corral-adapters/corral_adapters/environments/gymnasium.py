@@ -1,0 +1,129 @@
+"""Any Gymnasium environment with finitely many observations and actions: a play is an episode.
+
+Every row has an environment object of its own, and every episode starts with `reset(seed=...)`, the seed drawn from
+Corral's generator. States and actions are numbered from 0, wherever the spaces start. An episode ends when it is
+terminated or truncated, after `stages` steps at most. Nobody knows the best return, so plays carry no regret.
+
+`low` and `high` are the range of the mean return, by which a meta-algorithm scales what its bases earn.
+
+>>> lake = Gymnasium("FrozenLake-v1", {"is_slippery": False}, low=0.0, high=1.0)
+>>> lake.problem.states, lake.problem.arms, lake.problem.stages
+(16, 4, 100)
+
+Source: Towers et al., "Gymnasium: a standard interface for reinforcement learning environments", 2024.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import ge, optional
+from numpy.random import Generator
+
+from corral_adapters.libraries import library, reason, table
+from corral_core.environments import EpisodicMdp
+from corral_core.errors import CorralError
+from corral_core.protocols import Problem, parameter
+from corral_core.rows import Array, Rows, object_array
+
+
+class Instance(Rows):
+    env: Array  # a Gymnasium environment a row
+    over: Array  # whether its episode is
+
+
+@attrs.frozen
+class Gymnasium(EpisodicMdp):
+    """An environment of Gymnasium."""
+
+    name: ClassVar[str] = "gymnasium"
+
+    id: str = parameter(help="which environment, as gymnasium.make takes it: FrozenLake-v1, say")
+    settings: Any = parameter({}, help="what else gymnasium.make is given, as a table", validator=table)
+    stages: int | None = parameter(
+        None, help="most steps of an episode; left out, the environment's own limit", validator=optional(ge(1))
+    )
+    low: float | None = parameter(None, help="least mean return that can occur")
+    high: float | None = parameter(None, help="largest mean return that can occur")
+    _made: dict[str, Problem] = attrs.field(
+        init=False, factory=dict, eq=False, repr=False, metadata={"hidden": True}
+    )  # the problem, found out once
+
+    def __attrs_post_init__(self) -> None:
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise CorralError(f"{self.name}: low must be less than high, not {self.low} and {self.high}")
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [
+            cls("FrozenLake-v1", {"is_slippery": False}, stages=20, low=0.0, high=1.0),
+            cls("FrozenLake-v1", {"is_slippery": True}, stages=12, low=0.0, high=1.0),
+        ]
+
+    @property
+    def problem(self) -> Problem:
+        if not self._made:
+            env = self._make()
+            self._made["problem"] = Problem(
+                self.name,
+                arms=self._size(env.action_space, "actions"),
+                states=self._size(env.observation_space, "observations"),
+                stages=self._steps(env),
+                episodic=True,
+                low=self.low,
+                high=self.high,
+                regret=False,
+            )
+            env.close()
+        return self._made["problem"]
+
+    def draw(self, rows: int, rng: Generator) -> Instance:
+        return Instance(object_array([self._make() for _ in range(rows)]), np.ones(rows, dtype=bool))
+
+    def start(self, instance: Instance, rng: Generator) -> Array:
+        seeds = rng.integers(2**31, size=len(instance))
+        instance.over[:] = False
+        found = [_number(env.observation_space, env.reset(seed=int(seed))[0]) for env, seed in _pairs(instance, seeds)]
+        return np.asarray(found, dtype=np.int64)
+
+    def step(
+        self, instance: Instance, stage: int, state: Array, action: Array, rng: Generator
+    ) -> tuple[Array, Array, Array, Array | None]:
+        following, reward = np.array(state), np.zeros(len(state))
+        for row in np.flatnonzero(~instance.over):
+            env = instance.env[row]
+            seen, earned, terminated, truncated, _ = env.step(int(env.action_space.start + action[row]))
+            following[row], reward[row] = _number(env.observation_space, seen), earned
+            instance.over[row] = terminated or truncated
+        return following, reward, instance.over.copy(), None
+
+    def _make(self) -> Any:
+        gymnasium = library("gymnasium", "gymnasium")
+        limit = {} if self.stages is None else {"max_episode_steps": self.stages}
+        try:
+            return gymnasium.make(self.id, disable_env_checker=True, **limit, **self.settings)
+        except Exception as error:
+            raise CorralError(f"{self.name}: {self.id} cannot be made: {reason(error)}") from error
+
+    def _size(self, space: Any, what: str) -> int:
+        discrete = library("gymnasium.spaces", "gymnasium").Discrete
+        if not isinstance(space, discrete):
+            kind = type(space).__name__
+            raise CorralError(f"{self.name} needs Discrete {what}; those of {self.id} are a {kind}")
+        return int(space.n)
+
+    def _steps(self, env: Any) -> int:
+        steps = env.spec.max_episode_steps
+        if steps is None:
+            raise CorralError(f"{self.name}: an episode of {self.id} may last for ever; give it stages")
+        return int(steps)
+
+
+def _pairs(instance: Instance, seeds: Array) -> Any:
+    return zip(instance.env, seeds, strict=True)
+
+
+def _number(space: Any, seen: Any) -> int:
+    return int(seen) - int(space.start)

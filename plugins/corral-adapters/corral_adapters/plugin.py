@@ -1,0 +1,33 @@
+"""What corral-adapters brings. Light by rule: nothing is imported until it is used."""
+
+from corral_core.hookspecs import Entry, hookimpl
+
+
+@hookimpl
+def corral_bases() -> list[Entry]:
+    return [
+        Entry("mabwiser", "Any learning policy of MABWiser, by name", "corral_adapters.bases.mabwiser:MabWiser"),
+        Entry("river", "Any bandit policy of river, by name", "corral_adapters.bases.river:River"),
+    ]
+
+
+@hookimpl
+def corral_environments() -> list[Entry]:
+    return [
+        Entry(
+            "gymnasium",
+            "Any Gymnasium environment with finitely many states and actions",
+            "corral_adapters.environments.gymnasium:Gymnasium",
+        ),
+    ]
+
+
+@hookimpl
+def corral_experiments() -> list[Entry]:
+    return [
+        Entry(
+            "adapted-bandits",
+            "CORRAL over policies of MABWiser and river on five arms",
+            "corral_adapters.experiments:adapted-bandits.toml",
+        ),
+    ]
