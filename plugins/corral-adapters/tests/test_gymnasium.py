@@ -169,8 +169,8 @@ def test_same_seed_same_plays() -> None:
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        (Gymnasium("Continuous-v0", stages=5), "needs Discrete observations; those of Continuous-v0 are a Box"),
-        (Gymnasium("ManyActions-v0", stages=5), "needs Discrete actions; those of ManyActions-v0 are a Box"),
+        (Gymnasium("Continuous-v0", stages=5), "needs finitely many observations; those of Continuous-v0 are a Box"),
+        (Gymnasium("ManyActions-v0", stages=5), "needs finitely many actions; those of ManyActions-v0 are a Box"),
         (Gymnasium("Offset-v0"), "an episode of Offset-v0 may last for ever; give it stages"),
         (Gymnasium("FrozenLak-v1"), "gymnasium: FrozenLak-v1 cannot be made: .*FrozenLake"),
         (Gymnasium("Nowhere-v1"), "gymnasium: Nowhere-v1 cannot be made"),

@@ -1,8 +1,9 @@
 """Any Gymnasium environment with finitely many observations and actions: a play is an episode.
 
 Every row has an environment object of its own, and every episode starts with `reset(seed=...)`, the seed drawn from
-Corral's generator. States and actions are numbered from 0, wherever the spaces start. An episode ends when it is
-terminated or truncated, after `stages` steps at most. Nobody knows the best return, so plays carry no regret.
+Corral's generator. States and actions are numbered from 0, wherever the spaces start and whether they are Discrete or
+made of several such parts (spaces.py). An episode ends when it is terminated or truncated, after `stages` steps at
+most. Nobody knows the best return, so plays carry no regret.
 
 `low` and `high` are the range of the mean return, by which a meta-algorithm scales what its bases earn.
 
@@ -22,6 +23,7 @@ import numpy as np
 from attrs.validators import ge, optional
 from numpy.random import Generator
 
+from corral_adapters.environments.spaces import element, number, size
 from corral_adapters.libraries import library, reason, table
 from corral_core.environments import EpisodicMdp
 from corral_core.errors import CorralError
@@ -85,7 +87,7 @@ class Gymnasium(EpisodicMdp):
     def start(self, instance: Instance, rng: Generator) -> Array:
         seeds = rng.integers(2**31, size=len(instance))
         instance.over[:] = False
-        found = [_number(env.observation_space, env.reset(seed=int(seed))[0]) for env, seed in _pairs(instance, seeds)]
+        found = [number(env.observation_space, env.reset(seed=int(seed))[0]) for env, seed in _pairs(instance, seeds)]
         return np.asarray(found, dtype=np.int64)
 
     def step(
@@ -94,8 +96,8 @@ class Gymnasium(EpisodicMdp):
         following, reward = np.array(state), np.zeros(len(state))
         for row in np.flatnonzero(~instance.over):
             env = instance.env[row]
-            seen, earned, terminated, truncated, _ = env.step(int(env.action_space.start + action[row]))
-            following[row], reward[row] = _number(env.observation_space, seen), earned
+            seen, earned, terminated, truncated, _ = env.step(element(env.action_space, int(action[row])))
+            following[row], reward[row] = number(env.observation_space, seen), earned
             instance.over[row] = terminated or truncated
         return following, reward, instance.over.copy(), None
 
@@ -108,11 +110,11 @@ class Gymnasium(EpisodicMdp):
             raise CorralError(f"{self.name}: {self.id} cannot be made: {reason(error)}") from error
 
     def _size(self, space: Any, what: str) -> int:
-        discrete = library("gymnasium.spaces", "gymnasium").Discrete
-        if not isinstance(space, discrete):
+        found = size(space)
+        if found is None:
             kind = type(space).__name__
-            raise CorralError(f"{self.name} needs Discrete {what}; those of {self.id} are a {kind}")
-        return int(space.n)
+            raise CorralError(f"{self.name} needs finitely many {what}; those of {self.id} are a {kind}")
+        return found
 
     def _steps(self, env: Any) -> int:
         steps = env.spec.max_episode_steps
@@ -123,7 +125,3 @@ class Gymnasium(EpisodicMdp):
 
 def _pairs(instance: Instance, seeds: Array) -> Any:
     return zip(instance.env, seeds, strict=True)
-
-
-def _number(space: Any, seen: Any) -> int:
-    return int(seen) - int(space.start)
