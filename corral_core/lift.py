@@ -101,9 +101,9 @@ class LiftedFrom(Lifted):
     actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
     masks: ClassVar[bool] = True
 
-    maker: Callable[[Problem], Any] = attrs.field(kw_only=True)
-    name: str = attrs.field(kw_only=True)  # type: ignore[misc]
-    episodic: bool = attrs.field(default=False, kw_only=True)  # type: ignore[misc]
+    maker: Callable[[Problem], Any] = attrs.field(kw_only=True, metadata={"hidden": True})
+    name: str = attrs.field(kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
+    episodic: bool = attrs.field(default=False, kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
 
     def make(self, problem: Problem) -> Any:
         return self.maker(problem)

@@ -139,7 +139,7 @@ def test_shapes_are_positive_finite_and_concave(shape: list[Term]) -> None:
 
 @some
 @given(constants, exponents)
-def test_lemma_a1(c: float, beta: float) -> None:
+def test_lemma_b1(c: float, beta: float) -> None:
     """U(l) <= sum_{t <= l} U(t)/t <= U(l)/beta for U = c t^beta."""
     u = shaped((c, beta))(PLAYS, "shape")
     sums = np.cumsum(u / PLAYS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from corral_core.checks.environments import ENVIRONMENTS, EnvironmentCase
@@ -35,10 +35,10 @@ def checks_of(case: Case) -> Checks:
     return CHECKS[type(case)]
 
 
-def check_all(cases: Iterable[Case]) -> Iterator[Outcome]:
-    """What every check says of every case."""
+def check_all(cases: Iterable[Case], expected: Collection[str] = ()) -> Iterator[Outcome]:
+    """What every check says of every case; some may be expected to fail."""
     for case in cases:
-        yield from checks_of(case).run(case)
+        yield from checks_of(case).run(case, expected)
 
 
 def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Case]:
@@ -63,7 +63,10 @@ def _examples(cls: Any) -> list[Any]:
     if not issubclass(cls, Base | Environment | Meta):
         raise CorralError(f"{cls.__name__} is not a class of bases, environments or metas")
     try:
-        return list(cls.examples())
+        examples = list(cls.examples())
+        if not examples:
+            raise ValueError("`examples` gives nothing")
+        return examples
     except (TypeError, ValueError) as error:
         raise CorralError(f"{cls.__name__} cannot be made as it is ({error}); say in `examples` what to try") from error
 

@@ -84,8 +84,18 @@ class Contest:
                 broken(f"Verdict.{name} must be true or false, of shape {self.active.shape}: bases, rows; "
                        f"not {shown(mask)}")  # fmt: skip
         if verdict.drop is not None:
-            left = self.active & ~verdict.drop
-            self.active = np.where(left.any(axis=0), left, self.active)
+            self.drop(verdict.drop)
+
+    def drop(self, bases: Array) -> None:
+        """These bases are no longer active; the last one of a row is never dropped."""
+        left = self.active & ~bases
+        self.active = np.where(left.any(axis=0), left, self.active)
+
+    def drop_in_places(self) -> None:
+        """Base 1 in every other row."""
+        bases = np.zeros_like(self.active)
+        bases[1, ::2] = True
+        self.drop(bases)
 
     def run(self, rounds: int = ROUNDS) -> Contest:
         for _ in range(rounds):
@@ -197,7 +207,7 @@ def active_bases_have_a_chance(case: MetaCase) -> None:
     contest = case.contest()
     for number in range(1, ROUNDS + 1):
         if number == ROUNDS // 2:
-            contest.active[1, ::2] = False
+            contest.drop_in_places()
         contest.choose()
         chances = among(contest.active, contest.chances)
         if not (chances[contest.active] > 0).all():
@@ -210,10 +220,10 @@ def only_active_bases_are_chosen(case: MetaCase) -> None:
     """A base that was dropped is never chosen."""
     contest = case.contest(rows=range(20)).run(5)
     for dropped in (0, 2):
-        contest.active[dropped] = False
+        contest.drop(np.arange(3)[:, None] == np.full(20, dropped))
         for _ in range(5):
             chosen, _ = contest.choose()
-            if (chosen == dropped).any():
+            if not contest.active[chosen, np.arange(20)].all():
                 broken(f"base {dropped} was dropped in every row, and {shown(chosen)} were chosen")
             contest.round()
 
@@ -224,7 +234,7 @@ def probability_is_that_of_the_choice(case: MetaCase) -> None:
     contest = case.contest()
     for number in range(1, ROUNDS + 1):
         if number == ROUNDS // 2:
-            contest.active[1, ::2] = False
+            contest.drop_in_places()
         chosen, probability = contest.choose()
         wanted = among(contest.active, contest.chances)[chosen, np.arange(contest.rows)]
         if not same(probability, wanted):

@@ -97,7 +97,8 @@ def policy_is_no_larger_than_the_state(case: BaseCase) -> None:
 
 def _bytes(record: Rows) -> int:
     """Without logs, which are shared."""
-    return sum(array.nbytes for array in held(record, np.arange(len(record))).values())
+    found = held(record, np.arange(len(record))).values()
+    return sum(sum(map(len, array)) if array.dtype == object else array.nbytes for array in found)
 
 
 ROWS, ROUNDS = 240, 24

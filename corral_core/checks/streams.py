@@ -60,6 +60,10 @@ class Streams:
         """The streams of these rows: of a seed and a row's number, always the same one."""
         return cls([np.random.default_rng([*np.atleast_1d(seed), int(row)]) for row in rows])
 
+    def of(self, rows: Array) -> Streams:
+        """The streams of some rows, which go on where they are."""
+        return Streams([self.streams[row] for row in rows])
+
     @classmethod
     def joined(cls, parts: Iterable[Streams]) -> Self:
         """The streams of all parts, in order."""

@@ -17,7 +17,7 @@ from corral_core.fitting import given_rows
 from corral_core.guards import actions_in, record_of
 from corral_core.players import Player
 from corral_core.protocols import Base, Environment, Feedback, Observation, Problem, Trajectory
-from corral_core.rows import Array, Rows, stack
+from corral_core.rows import Array, Rows, object_array, stack
 
 HORIZON = 40  # that bases are resolved with: more plays than any check makes
 TURNS = 12  # enough for every arm of a small world to be played more than once
@@ -212,13 +212,24 @@ def held(record: Rows, rows: Array) -> dict[str, Array]:
             found |= {f"{name}.{key}": array for key, array in held(value, rows).items()}
         elif isinstance(value, np.ndarray):
             taken = value.take(rows, axis=0)
-            found[name] = np.array([pickle.dumps(item) for item in taken]) if value.dtype == object else taken
+            found[name] = object_array([_fingerprint(item) for item in taken]) if value.dtype == object else taken
     return found
+
+
+def _fingerprint(item: Any) -> bytes:
+    """What tells whether a Python object has changed; classes that cannot be pickled are told by their attributes."""
+    try:
+        return pickle.dumps(item)
+    except Exception:
+        inside = getattr(item, "__dict__", None)
+        if inside is None:
+            return repr(item).encode()
+        return repr({name: _fingerprint(value) for name, value in inside.items()}).encode()
 
 
 def unchanged(now: dict[str, Array], before: dict[str, Array], what: str) -> None:
     """Bit for bit."""
     for name, value in before.items():
         if not np.array_equal(now[name], value, equal_nan=value.dtype.kind == "f"):
-            seen = "changed" if value.dtype.kind == "S" else f"went from {shown(value)} to {shown(now[name])}"
+            seen = "changed" if value.dtype == object else f"went from {shown(value)} to {shown(now[name])}"
             broken(f"{what} {name} {seen}")

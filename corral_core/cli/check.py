@@ -43,7 +43,7 @@ def check(
     failed, found = False, []
     for subject in subjects:
         with _waiting(f"{subject.kind} {subject.name} ..."):
-            outcomes = judged(list(check_all(subject.cases)), expected)
+            outcomes = judged(list(check_all(subject.cases, expected)), expected)
         failed |= bool(subject.problems) or any(outcome.result == "failed" for outcome in outcomes)
         found.append((subject, outcomes))
         if not as_json:
@@ -79,12 +79,23 @@ def _show(subject: Subject, outcomes: list[Outcome]) -> None:
         show_table(("check", "result", "demands"), rows)
     for problem in subject.problems:
         say(f"failed: {problem}", following="  ")
-    for outcome in outcomes:
-        if outcome.why and outcome.result != "not run":
-            say(f"{outcome.result}: {outcome.case}: {outcome.why}", following="  ")
-    wrong = sum(_worst(each) == "failed" for each in by_check.values()) + len(subject.problems)
-    say(f"{wrong} of {len(by_check)} checks failed" if wrong else f"all {len(by_check)} checks passed")
+    for each in by_check.values():
+        told = [outcome for outcome in each if outcome.why and outcome.result != "not run"]
+        if told:
+            more = f" (and in {len(told) - 1} more case{'s' * (len(told) > 2)})" if len(told) > 1 else ""
+            say(f"{told[0].result}: {told[0].case}: {told[0].why}{more}", following="  ")
+    say(_summary([_worst(each) for each in by_check.values()], len(subject.problems)))
     print()
+
+
+def _summary(results: list[str], problems: int) -> str:
+    others = {result: results.count(result) for result in ("failed", "warning", "expected", "not run")}
+    others["failed"] += problems
+    if not any(others.values()):
+        return f"all {len(results)} checks passed"
+    words = {"failed": "failed", "warning": "warned", "expected": "failed as expected", "not run": "not run"}
+    parts = [f"{count} {words[result]}" for result, count in others.items() if count]
+    return f"{results.count('passed')} of {len(results)} checks passed, {', '.join(parts)}"
 
 
 def _worst(outcomes: list[Outcome]) -> str:

@@ -10,6 +10,8 @@ import textwrap
 
 def number(value: float) -> str:
     """About four digits, with thousands set apart."""
+    if abs(value) >= 1e9:
+        return f"{value:.4g}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"

@@ -12,7 +12,7 @@ latter passes the reward where the loss belongs and overwrites p by pbar; `mixin
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import attrs
 import numpy as np
@@ -51,8 +51,12 @@ class Corral(Meta):
         "separate", help="keep p apart from the distribution sampled from, or overwrite it as the paper's box does"
     )
     loss_factor: float = parameter(
-        1.0, help="multiplies the loss; 2 is the paper's literal feedback", validator=attrs.validators.gt(0)
+        1.0, help="multiplies the loss; 2 is the feedback of the paper's analysis", validator=attrs.validators.gt(0)
     )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(mixing="overwrite", eta="20/sqrt(T)")]
 
     def rate(self, problem: MetaProblem) -> float:
         """eta, as given or from the paper's table."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -74,6 +74,10 @@ class Optimistic(Linear):
     length: float = parameter(
         1.0, help="bound L on the norm of an action's features; only U needs it", validator=and_(gt(0), le(1e9))
     )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(switching=0.5)]
 
     @property
     def parameters(self) -> int:

@@ -114,39 +114,6 @@ def test_rewards_are_the_means_plus_the_noise_that_is_said(environment: Environm
     assert abs(scaled.var() - 1) < 4.5 * np.sqrt(2 / scaled.size)
 
 
-class Streams:
-    """A stand-in for a generator, with one stream a row."""
-
-    def __init__(self, seeds: list[int]) -> None:
-        self.streams = [np.random.default_rng(seed) for seed in seeds]
-
-    def random(self, shape) -> Array:
-        _, *rest = np.atleast_1d(shape)
-        return np.stack([stream.random(tuple(rest)) for stream in self.streams])
-
-    def standard_normal(self, shape) -> Array:
-        _, *rest = np.atleast_1d(shape)
-        return np.stack([stream.standard_normal(tuple(rest)) for stream in self.streams])
-
-
-@pytest.mark.parametrize("environment", [*FINITE, *INFINITE], ids=label)
-def test_rows_do_not_touch_each_other(environment: Environment) -> None:
-    """The third of five rows, and the same row alone."""
-    plays = []
-    for seeds in ([1, 2, 3, 4, 5], [3]):
-        rng = Streams(seeds)
-        instance = environment.draw(len(seeds), rng)
-        finite = environment.problem.actions == "finite"
-        action = np.zeros(len(seeds), dtype=int) if finite else 0.3 * instance.theta
-        for _ in range(3):
-            play = environment.play(instance, lambda _, action=action: action, rng)
-        plays.append(play)
-    among, alone = plays[0].take(np.array([2])).to_arrays(), plays[1].to_arrays()
-    assert among.keys() == alone.keys()
-    for name in among:
-        assert among[name] == pytest.approx(alone[name], rel=1e-12, abs=1e-14)
-
-
 @pytest.mark.parametrize("environment", [*FINITE, *INFINITE], ids=label)
 def test_what_is_drawn_does_not_depend_on_the_action(environment: Environment) -> None:
     """Curves are paired: whatever is played, the next play is the same."""

@@ -24,16 +24,16 @@ def test_every_curve_plays(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "adapted", "other", "published"),
+    ("name", "adapted", "other", "reference"),
     [
         ("linear-arms", "linucb", "ucb", {"linucb": 152, "ucb": 1724}),
         ("independent-arms", "ucb", "linucb", {"ucb": 837, "linucb": 23_083}),
     ],
 )
-def test_the_papers_first_figure(name: str, adapted: str, other: str, published: dict[str, float]) -> None:
+def test_the_papers_first_figure(name: str, adapted: str, other: str, reference: dict[str, float]) -> None:
     """The adapted base far below the other, CORRAL between them and in the second half nearer to the adapted one.
 
-    60 replicates of 10,000 plays. The published means are of 60 instances each: 4.5 standard errors of the difference
+    60 replicates of 10,000 plays. The reference means are of 60 instances each: 4.5 standard errors of the difference
     of two such means, 3e-5 each. The other comparisons are of means tens of standard errors apart.
     """
     (experiment,) = load(name, replicates=60)
@@ -44,7 +44,7 @@ def test_the_papers_first_figure(name: str, adapted: str, other: str, published:
     assert mean[adapted] < mean[other] / 5
     half = {curve: (values[:, -1] - values[:, values.shape[1] // 2 - 1]).mean() for curve, values in regret.items()}
     assert abs(half["corral"] - half[adapted]) < abs(half["corral"] - half[other])
-    for curve, expected in published.items():
+    for curve, expected in reference.items():
         error = end[curve].std(ddof=1) / np.sqrt(60)
         assert abs(mean[curve] - expected) < 4.5 * np.sqrt(2) * error
 

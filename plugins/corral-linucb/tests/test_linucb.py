@@ -195,18 +195,18 @@ def test_learns_where_it_is_adapted(base, environment, uniform: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dimension", "published"), [(1, 1145), (2, 477), (4, 123), (8, 18.8), (16, 28), (32, 42), (64, 60)]
+    ("dimension", "reference"), [(1, 1145), (2, 477), (4, 123), (8, 18.8), (16, 28), (32, 42), (64, 60)]
 )
-def test_reference_numbers_of_nested_dimensions(dimension: int, published: float) -> None:
+def test_reference_numbers_of_nested_dimensions(dimension: int, reference: float) -> None:
     """Published means of 20 runs of 4,000 plays, D = 64, d* = 8, ten arms.
 
-    4.5 standard errors of the difference of two such means, estimated from 20 runs, and the rounding of the published
+    4.5 standard errors of the difference of two such means, estimated from 20 runs, and the rounding of the reference
     one: fails by chance in 2.5e-4 each (Student's t, 19 degrees of freedom).
     """
     base = LinUcb(dimension=dimension)
     regret = try_out(NestedDimension(), [base], rows=20, horizon=4000).regret[:, -1]
     error = regret.std(ddof=1) / math.sqrt(20)
-    assert abs(regret.mean() - published) < 4.5 * math.sqrt(2) * error + 0.5
+    assert abs(regret.mean() - reference) < 4.5 * math.sqrt(2) * error + 0.5
 
 
 def test_the_bound_is_the_sources() -> None:

@@ -11,6 +11,7 @@ from corral_linucb.bases.modcb import Decision, ModCb
 from corral_linucb.environments.fixed import LinearArms
 from corral_linucb.environments.nested import NestedDimension
 
+from corral_core.checks.streams import Streams
 from corral_core.environments import Bandit
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
@@ -26,21 +27,6 @@ PROBLEMS = {
     "changing": attrs.evolve(FIXED, changing=True),
     "masked": attrs.evolve(FIXED, changing=True, masked=True),
 }
-
-
-class Streams:
-    """A generator with a stream a row, so that a row draws the same whoever else is there."""
-
-    def __init__(self, seeds: list[int]) -> None:
-        self.generators = [np.random.default_rng(seed) for seed in seeds]
-        self.rows = list(range(len(seeds)))
-
-    def of(self, rows: Array) -> Streams:
-        self.rows = list(rows)
-        return self
-
-    def random(self, shape: tuple[int, int]) -> Array:
-        return np.stack([self.generators[row].random(shape[1:]) for row in self.rows])
 
 
 def literal(small: int, size: int, covariance: Array, plays: list[tuple[Array, float]]) -> float:
@@ -109,7 +95,7 @@ class Twin:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_equals_a_plain_loop(kind: str, seed: int, observed) -> None:
     """Two rows of each of two kin: every action and every coin, and so every test and every move."""
-    rng, streams = np.random.default_rng(seed), Streams([10, 11, 12, 13])
+    rng, streams = np.random.default_rng(seed), Streams([np.random.default_rng(row) for row in (10, 11, 12, 13)])
     bases = [base.resolve(PROBLEMS[kind]) for base in (ModCb(scale=0.3), ModCb(scale=0.1, delta=0.3))]
     base, rows = bases[0], np.arange(4)
     fixed, parameter = rng.standard_normal((4, ARMS, FEATURES)) / 2, rng.standard_normal((4, FEATURES)) / 2
@@ -134,7 +120,7 @@ def test_equals_a_plain_loop(kind: str, seed: int, observed) -> None:
 @pytest.mark.parametrize("kind", list(PROBLEMS))
 def test_lockstep_equals_one_by_one(kind: str, observed) -> None:
     """Rows do not touch each other: to the bit, in any subset and order, moves and all."""
-    rng, streams, own = np.random.default_rng(4), Streams(list(range(5))), Streams(list(range(5)))
+    rng, streams, own = np.random.default_rng(4), Streams.seeded(1, range(5)), Streams.seeded(1, range(5))
     base, fixed = ModCb(scale=0.3).resolve(PROBLEMS[kind]), rng.standard_normal((5, ARMS, FEATURES)) / 2
     given = given_rows([base], {"features": fixed} if kind == "fixed" else {}, 5)
     together = base.init(given, rng)

@@ -127,16 +127,16 @@ def test_learns_where_it_is_adapted(base) -> None:
     assert (regret < base.resolve(problem).bound(1 / 4000)(4000)).all()
 
 
-@pytest.mark.parametrize(("c", "published"), [(1719.0, 188), (6661.0, 502), (50_802.0, 1250)])
-def test_reference_numbers_of_the_two_arm_figure(c: float, published: float) -> None:
+@pytest.mark.parametrize(("c", "reference"), [(1719.0, 188), (6661.0, 502), (50_802.0, 1250)])
+def test_reference_numbers_of_the_two_arm_figure(c: float, reference: float) -> None:
     """Published means of 50 runs of 50,000 plays at .5/.45, for rates that explore enough never to lock in.
 
     (Below c = 1000 a rare run locks in on the wrong arm and the mean of 50 has a heavy tail.) 4.5 standard errors of
-    the difference of two such means, and the rounding of the published one: fails by chance in 1e-5 each.
+    the difference of two such means, and the rounding of the reference one: fails by chance in 1e-5 each.
     """
     regret = try_out(BernoulliArms(means=(0.5, 0.45)), [EpsilonGreedy(c=c)], rows=50, horizon=50_000).regret[:, -1]
     error = regret.std(ddof=1) / math.sqrt(50)
-    assert abs(regret.mean() - published) < 4.5 * math.sqrt(2) * error + 0.5
+    assert abs(regret.mean() - reference) < 4.5 * math.sqrt(2) * error + 0.5
 
 
 def test_gaussian_arms() -> None:

@@ -74,21 +74,21 @@ def test_the_erring_base_errs_as_it_says() -> None:
     assert 800 < errs.sum() < 1200
     assert (regret[~errs] == 0).all()
     expected = 0.25 * mistakes(np.arange(1.0, 1001)).sum()
-    assert expected == pytest.approx(4 * 0.67, rel=0.01)  # published for T = 1,000
+    assert expected == pytest.approx(4 * 0.67, rel=0.01)  # by the formula, for T = 1,000
     assert abs(regret[errs].mean() - expected) < 4.5 * regret[errs].std() / np.sqrt(errs.sum())
 
 
 @pytest.mark.parametrize(
-    ("world", "exponent", "reveals", "published"),
+    ("world", "exponent", "reveals", "reference"),
     [("P", 0.5, False, 100), ("P", 0.9, True, 3981), ("Q", 0.5, False, 731), ("Q", 0.9, True, 291)],
 )
-def test_published_regrets_of_the_unknown_rate_bases(world, exponent, reveals, published) -> None:
-    """At T = 10,000, x = .5, y = .9: within 4.5 standard errors and the rounding of the published number; 1e-5 each."""
+def test_reference_regrets_of_the_unknown_rate_bases(world, exponent, reveals, reference) -> None:
+    """At T = 10,000, x = .5, y = .9: within 4.5 standard errors and the rounding of the reference number; 1e-5 each."""
     environment = LowerBoundUnknownRate(world=world)
     base = UnknownRateBase(exponent=exponent, reveals=reveals)
     record = try_out(environment, [base], rows=100, horizon=10_000)
     regret = record.regret[:, -1]
-    assert abs(regret.mean() - published) < 4.5 * regret.std(ddof=1) / 10 + 1
+    assert abs(regret.mean() - reference) < 4.5 * regret.std(ddof=1) / 10 + 1
 
 
 def test_they_live_nowhere_else() -> None:

@@ -15,7 +15,7 @@ Source: LinUCB, as in `corral_linucb/bases/linucb.py`.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import attrs
 import numpy as np
@@ -41,6 +41,10 @@ class QuadraticLinUcb(LinUcb):
     actions: ClassVar[tuple[str, ...]] = ("finite",)
 
     linear: bool = parameter(False, help="also use the features themselves, beside their products")
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(switching=0.5), cls(linear=True)]
 
     @property
     def parameters(self) -> int:

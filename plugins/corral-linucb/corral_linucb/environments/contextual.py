@@ -8,7 +8,7 @@ Rewards are Gaussian, and regret is against the best arm that is there.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -35,6 +35,10 @@ class ContextualBandit(Bandit):
         help="probability with which each arm is there at a play; one at least always is",
         validator=and_(gt(0), le(1)),
     )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(available=0.5)]
 
     @abstractmethod
     def draw_contexts(self, instance: Any, rng: Generator) -> Array:

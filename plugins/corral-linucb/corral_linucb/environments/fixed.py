@@ -11,7 +11,7 @@ concrete for Corral.) Rewards are Gaussian.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import attrs
 import numpy as np
@@ -125,6 +125,10 @@ class MisspecifiedArms(FixedArms):
     deviation: Deviation = parameter(
         "uniform", help="how arms deviate; adversarial: against the linear optimum", validator=in_(get_args(Deviation))
     )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(deviation=kind) for kind in get_args(Deviation)]
 
     @property
     def mean_range(self) -> tuple[float, float]:

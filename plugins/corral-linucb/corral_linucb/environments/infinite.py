@@ -8,7 +8,7 @@ x = M_t^2 theta/||M_t theta||. (The infinite sets of Pacchiano et al. 2020, Sect
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import attrs
 import numpy as np
@@ -44,6 +44,10 @@ class InfiniteNested(Bandit):
         help="the unit ball, or one ellipsoid after another, drawn anew at every play",
         validator=in_(get_args(ActionSet)),
     )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(set="ball"), cls(set="ellipsoid")]
 
     def __attrs_post_init__(self) -> None:
         check_blocks(self.name, self.dimension, self.relevant)

@@ -18,7 +18,7 @@ mean <a, theta>. They draw theta once for all runs, here every row has its own. 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import attrs
 import numpy as np
@@ -115,6 +115,10 @@ class FosterNested(ContextualBandit):
     dimension: int = parameter(1000, help="number D of features", validator=ge(1))
     noise: float = parameter(1.0, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     relevant: int = parameter(10, help="number d* of leading features that matter", validator=ge(1))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(dimension=50), cls(dimension=50, available=0.5)]
 
     def __attrs_post_init__(self) -> None:
         check_relevant(self.name, self.dimension, self.relevant)

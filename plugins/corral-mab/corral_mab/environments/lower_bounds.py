@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import attrs
 import numpy as np
@@ -33,6 +33,10 @@ class LowerBoundSqrt(Bandit):
     world: Literal["one-errs", "none-errs"] = parameter(
         "one-errs", help="none-errs: two optimal bases; one-errs: a random one of the two errs"
     )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(world="one-errs"), cls(world="none-errs")]
 
     @property
     def problem(self) -> Problem:
@@ -71,6 +75,10 @@ class LowerBoundUnknownRate(Bandit):
     y: float = parameter(0.9, help="exponent of the worse base", validator=le(1))
     c2: float = parameter(1.0, help="constant of the plays after which a base reveals", validator=gt(0))
     plays: int = parameter(10_000, help="T, which must be the experiment's horizon", validator=gt(0))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(world="P"), cls(world="Q")]
 
     def __attrs_post_init__(self) -> None:
         if not self.x < self.y:
