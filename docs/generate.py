@@ -1,0 +1,281 @@
+"""Write the pages of reference that the code itself knows: `python docs/generate.py`.
+
+The command line and the catalogue are those of the core and of the plugins in this repository, whatever else is
+installed. Both come from the objects themselves and not from what they print, so that neither the width of a terminal
+nor the version of typer shows.
+"""
+
+from __future__ import annotations
+
+import enum
+import html
+import inspect
+import re
+import sys
+import textwrap
+import tomllib
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from corral_core.cli import command_line
+from corral_core.cli.describe import needs, parameter_rows
+from corral_core.plugins import KINDS, Kind, Plugins, Registered
+from corral_core.registry import Registry
+
+DOCS = Path(__file__).parent
+GENERATED = "*This page is written by `python docs/generate.py`; what it says is in the code.*"
+TITLES = {kind: f"{kind.capitalize()}s" for kind in KINDS} | {"meta": "Meta-algorithms"}
+VALUES = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
+COMPLETION = ("--install-completion", "--show-completion")
+
+
+# --- What is installed ------------------------------------------------------------------------------------------------
+
+
+def repository_plugins() -> list[str]:
+    """The distributions of the plugins in this repository."""
+    projects = sorted(DOCS.parent.glob("plugins/*/pyproject.toml"))
+    return sorted(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"] for path in projects)
+
+
+def load_plugins(found: Iterable[EntryPoint]) -> Plugins:
+    """The core and the plugins of this repository, of which none may be missing or have a problem."""
+    wanted = repository_plugins()
+    entries = [entry for entry in found if entry.dist is not None and entry.dist.name in wanted]
+    plugins = Plugins(entries)
+    command_line(plugins)
+    records = plugins.records()
+    problems = [f"{record.name}: {problem}" for record in records for problem in record.problems]
+    absent = [name for name in wanted if name not in {record.name for record in records}]
+    problems += [f"{name} is not installed: pip install -e plugins/{name}" for name in absent]
+    if problems:
+        sys.exit("\n".join(problems))
+    return plugins
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """A sentence in which nothing but `code` means anything to markdown."""
+    parts = enumerate(re.split(r"`([^`]+)`", " ".join(text.split())))
+    return "".join(code(part) if number % 2 else re.sub(r"([\\*_<>\[\]|#])", r"\\\1", part) for number, part in parts)
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if "|" not in text else f"<code>{html.escape(text).replace('|', '&#124;')}</code>"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (header, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]])
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a help text; list items keep their lines."""
+    parts = [
+        part for part in re.split(r"\n\s*\n", inspect.cleandoc(text).replace("\b\n", "").partition("\f")[0]) if part
+    ]
+    return ["\n".join(wrap(plain(item)) for item in re.split(r"\n(?=- )", part)) for part in parts]
+
+
+def wrap(text: str) -> str:
+    later = "  " if text.startswith("- ") else ""
+    return textwrap.fill(text, 120, subsequent_indent=later, break_long_words=False, break_on_hyphens=False)
+
+
+def anchor(heading: str) -> str:
+    return "#" + re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
+
+
+def page(title: str, introduction: str, parts: Iterable[str]) -> str:
+    return "\n\n".join([f"# {title}", GENERATED, wrap(introduction), *parts]) + "\n"
+
+
+# --- The command line -------------------------------------------------------------------------------------------------
+
+
+def command_line_page(plugins: Plugins) -> str:
+    """Every command: how it is called, what it does, what it takes."""
+    group = command_line(plugins)
+    owners = {name: record.name for record in plugins.records() for name in record.brings.get("command", ())}
+    commands = list(walk(group, ""))
+    rows = []
+    for name, command in commands:
+        first = (paragraphs(command.help or "") or [""])[0].replace("\n", " ")
+        rows.append((f"[`corral {name}`]({anchor(f'corral {name}')})", first, owners.get(name.split()[0], "core")))
+    parts = [table(("command", "what it does", "comes with"), rows), "## Options of corral itself"]
+    parts += [_table("option", taken(group, "option"), group)]
+    parts += ["`{}` sets up completion for the shell that it is typed into, `{}` prints it.".format(*COMPLETION)]
+    for name, command in commands:
+        parts += described(f"corral {name}", command)
+    introduction = (
+        "What stands in brackets may be left out. What the user can mend is one line on the error output and exit code "
+        "2. `-h` and `--help` explain every command."
+    )
+    return page("The command line", introduction, parts)
+
+
+def walk(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    """Commands by their whole names, those of groups within groups too."""
+    for name, command in group.commands.items():
+        if command.hidden:
+            continue
+        if hasattr(command, "commands"):
+            yield from walk(command, f"{prefix}{name} ")
+        else:
+            yield prefix + name, command
+
+
+def described(name: str, command: Any) -> Iterator[str]:
+    yield f"## {name}"
+    arguments, options = taken(command, "argument"), taken(command, "option")
+    yield f"```text\n{' '.join([name, *['[OPTIONS]'] * bool(options), *map(_usage, arguments)])}\n```"
+    yield from paragraphs(command.help or "")
+    if arguments:
+        yield _table("argument", arguments, command)
+    if options:
+        yield _table("option", options, command)
+
+
+def taken(command: Any, what: str) -> list[Any]:
+    """A command's arguments or options, less those that typer adds."""
+    mine = [each for each in command.params if each.param_type_name == what and not each.hidden]
+    return [each for each in mine if not set(each.opts) & set(COMPLETION)]
+
+
+def _usage(argument: Any) -> str:
+    name = str(argument.name).upper()
+    return (name if argument.required else f"[{name}]") + ("..." if argument.nargs == -1 else "")
+
+
+def _table(what: str, parameters: Sequence[Any], command: Any) -> str:
+    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    rows = []
+    for each in parameters:
+        kind, meaning = _value(hints.get(each.name, str))
+        if what == "argument":
+            name = code(each.name.upper())
+        else:
+            names = ", ".join(each.opts) + "".join(f" or {other}" for other in each.secondary_opts)
+            name = code(names if kind is bool else f"{names} {each.metavar or VALUES.get(kind, each.name.upper())}")
+        default = "required" if each.required and what == "option" else ""
+        if not each.required and each.default not in (None, False, ..., ()):
+            default = code(str(getattr(each.default, "value", each.default)))
+        rows.append((name, default, plain(meaning or each.help or "")))
+    if any(default for _, default, _ in rows):
+        return table((what, "default", "meaning"), rows)
+    return table((what, "meaning"), [(name, meaning) for name, _, meaning in rows])
+
+
+def _value(hint: Any) -> tuple[Any, str]:
+    """What kind of value a parameter takes, and its help and limits, from the annotation of the command's function."""
+    meaning = ""
+    if hasattr(hint, "__metadata__"):
+        for note in hint.__metadata__:
+            least, most = getattr(note, "min", None), getattr(note, "max", None)
+            meaning += getattr(note, "help", None) or ""
+            meaning += f" At least {least}." * (least is not None) + f" At most {most}." * (most is not None)
+        hint = get_args(hint)[0]
+    while get_origin(hint) in (Union, types.UnionType, list, tuple):
+        hint = next(each for each in get_args(hint) if each is not type(None))
+    choices = _choices(hint)
+    return hint, f"{' or '.join(choices)}: {meaning}" if choices else meaning
+
+
+def _choices(kind: Any) -> list[str]:
+    """What a parameter may be, where that can be listed."""
+    if get_origin(kind) is Literal:
+        return [str(choice) for choice in get_args(kind)]
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return [str(each.value) for each in kind]
+    return []
+
+
+# --- The catalogue ----------------------------------------------------------------------------------------------------
+
+
+def catalogue_page(registry: Registry) -> str:
+    """Everything that is registered: by plugin, then by kind."""
+    introduction = (
+        "Everything that the core and the plugins of this repository bring. `corral describe NAME` says the same of "
+        "whatever is installed, and names its source. A parameter whose default is *from the environment* is taken "
+        "from the problem that is played, unless it is given; bases that differ in *knobs* alone advance together. In "
+        "bounds, s counts the plays of the base."
+    )
+    parts = []
+    for record in registry.plugins.records():
+        parts.append(f"## {record.name}")
+        for kind in KINDS:
+            if mine := [entry for entry in registry.entries(kind) if entry.plugin == record.name]:
+                parts += _kind(registry, kind, mine)
+    return page("Catalogue", introduction, parts)
+
+
+def _kind(registry: Registry, kind: Kind, entries: Sequence[Registered]) -> Iterator[str]:
+    yield f"### {TITLES[kind]} of {entries[0].plugin}"
+    if kind == "experiment":
+        rows = [(code(each.name), plain(each.summary), *_size(registry, each)) for each in entries]
+        yield table(("name", "what it asks", "environment", "plays", "replicates"), rows)
+        return
+    if kind == "engine":
+        yield table(("name", "summary"), [(code(each.name), plain(each.summary)) for each in entries])
+        return
+    yield table(
+        ("name", "summary"),
+        [(f"[{code(each.name)}]({anchor(f'{kind} {each.name}')})", plain(each.summary)) for each in entries],
+    )
+    for entry in entries:
+        yield from _thing(registry, entry)
+
+
+def _thing(registry: Registry, entry: Registered) -> Iterator[str]:
+    cls = registry.load(entry.kind, entry.name)
+    yield f"#### {entry.kind.capitalize()} {code(entry.name)}"
+    module, _, attribute = entry.target.partition(":")
+    yield f"{plain(entry.summary)}."
+    yield code(f"from {module} import {attribute}")
+    if entry.kind == "base":
+        yield wrap(f"Bound U(s, delta): {plain(cls.formula)}")
+    if entry.kind == "meta":
+        yield wrap(f"Needs {'; '.join(needs(cls))}.")
+    if rows := parameter_rows(cls):
+        defaults = ("required", "from the environment", "none")
+        yield table(
+            ("parameter", "default", "meaning"),
+            [
+                (code(name), default if default in defaults else code(default), plain(meaning))
+                for name, default, meaning in rows
+            ],
+        )
+    else:
+        yield "It has no parameters."
+
+
+def _size(registry: Registry, entry: Registered) -> tuple[str, str, str]:
+    source = tomllib.loads(registry.load("experiment", entry.name))
+    environment = source.get("environment", {}).get("name", "")
+    sizes = (source.get(key, "") for key in ("horizon", "replicates"))
+    plays, replicates = (f"{size:,}" if isinstance(size, int) else str(size) for size in sizes)
+    return code(environment), plays, replicates
+
+
+# --- Both -------------------------------------------------------------------------------------------------------------
+
+
+def generate(found: Iterable[EntryPoint] | None = None) -> dict[str, str]:
+    """The pages by their file names."""
+    plugins = load_plugins(entry_points(group="corral") if found is None else found)
+    return {"command-line.md": command_line_page(plugins), "catalogue.md": catalogue_page(Registry(plugins))}
+
+
+def main() -> None:
+    for name, text in generate().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
