@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
+import inspect
 import os
 import re
 import sys
@@ -150,11 +151,14 @@ class Plugins:
                 nearest = difflib.get_close_matches(hook, HOOKS, n=1, cutoff=0)[0]
                 owner.problems.append(f"there is no hook {hook} (did you mean {nearest}?)")
                 continue
-            try:
-                self._manager.register(Holder(owner, hook, getattr(module, attribute)))
-            except pluggy.PluginValidationError:
-                arguments = ", ".join(getattr(self._manager.hook, hook).spec.argnames)
-                owner.problems.append(f"{hook} is ignored: it must be defined as {hook}({arguments})")
+            if options.get("wrapper") or options.get("hookwrapper"):
+                owner.problems.append(f"{hook} is ignored: a hook returns what it brings and cannot be a wrapper")
+                continue
+            function, wanted = getattr(module, attribute), getattr(self._manager.hook, hook).spec.argnames
+            if _required(function) != tuple(wanted):
+                owner.problems.append(f"{hook} is ignored: it must be defined as {hook}({', '.join(wanted)})")
+                continue
+            self._manager.register(Holder(owner, hook, function))
         return marked
 
     def _collect(self) -> Iterator[Registered]:
@@ -185,6 +189,16 @@ def reason(error: BaseException) -> str:
     except Exception:
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _required(function: object) -> tuple[str, ...] | None:
+    """The names of the arguments that a function must be given."""
+    try:
+        parameters = inspect.signature(cast(Callable[..., object], function)).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(each.name for each in parameters if each.kind in named and each.default is inspect.Parameter.empty)
 
 
 def _call(implementation: pluggy.HookImpl, *arguments: object) -> object:
