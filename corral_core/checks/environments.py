@@ -12,6 +12,7 @@ import numpy as np
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
 from corral_core.checks.streams import Streams, draw_by_rows
 from corral_core.checks.trial import named, taken
+from corral_core.checks.worlds import any_action, legal
 from corral_core.environments import Bandit, EpisodicMdp
 from corral_core.guards import features_in, observation_in
 from corral_core.protocols import Environment, Observation, Play, Problem, Trajectory
@@ -82,24 +83,6 @@ class Visit:
         for _ in range(plays):
             self.play()
         return self
-
-
-def any_action(problem: Problem, observation: Observation, uniform: Array) -> Array:
-    """A legal action for every row, from uniform numbers (rows, dimension or 1)."""
-    if problem.actions == "finite":
-        there = legal(problem, observation, len(uniform))
-        order = np.cumsum(there, axis=1)
-        return np.asarray((order > (uniform[:, 0] * order[:, -1])[:, None]).argmax(axis=1))
-    point = (2 * uniform - 1) / np.sqrt(uniform.shape[1])
-    return np.asarray(point if observation.features is None else point * observation.features)
-
-
-def legal(problem: Problem, observation: Observation, rows: int) -> Array:
-    """Which arms are there: (rows, arms)."""
-    if observation.mask is not None:
-        return observation.mask
-    arms = problem.arms or (0 if observation.features is None else observation.features.shape[1])
-    return np.ones((rows, arms), dtype=bool)
 
 
 # --- First: without these nothing else can be asked ------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, shown
 from corral_core.checks.trial import TURNS, BaseCase, compare, held, unchanged
+from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
 from corral_core.protocols import Feedback
 from corral_core.rows import Array, Rows
@@ -77,9 +78,12 @@ def late_answers_are_learned(case: BaseCase) -> None:
 def others_can_teach_it(case: BaseCase) -> None:
     """A base that `learns_from_others` learns from the bare actions of others."""
     trial = case.trial()
-    for _ in range(TURNS):
+    for number in range(TURNS):
         moment = trial.ask()
-        others = np.roll(moment.action, 1, axis=0)
+        others = moment.action
+        if not case.asked.episodic:
+            uniform = np.random.default_rng(number).random((len(moment.rows), case.problem().dimension or 1))
+            others = any_action(case.problem(), moment.seen[0], uniform)
         bare = Feedback(observation=moment.feedback.observation, decision=others, reward=moment.reward)
         case.base.learn(trial.state, moment.rows, bare, trial.streams("learn", moment.rows))
 

@@ -1,7 +1,7 @@
 """Small environments, one of every kind that a base may be made for.
 
 `Small` is a bandit whose mean rewards are linear in the features of the actions, where there are any. `SmallChain` is
-an MDP of a few states whose optimal action-values are computed when it is drawn.
+an MDP of a few states whose optimal action-values are computed when it is drawn. `any_action` plays in any of them.
 """
 
 from __future__ import annotations
@@ -176,3 +176,21 @@ def small_worlds(**sizes: Any) -> list[Environment]:
     masked = [Small(shows=kind, masked=True, **sizes) for kind in shows]  # type: ignore[arg-type]
     infinite = [Small(actions="ball"), Small(actions="ellipsoid")]
     return [*finite, *masked, *infinite, SmallChain(**sizes)]
+
+
+def any_action(problem: Problem, observation: Observation, uniform: Array) -> Array:
+    """A legal action for every row, from uniform numbers (rows, dimension or 1)."""
+    if problem.actions == "finite":
+        there = legal(problem, observation, len(uniform))
+        order = np.cumsum(there, axis=1)
+        return np.asarray((order > (uniform[:, 0] * order[:, -1])[:, None]).argmax(axis=1))
+    point = (2 * uniform - 1) / np.sqrt(uniform.shape[1])
+    return np.asarray(point if observation.features is None else point * observation.features)
+
+
+def legal(problem: Problem, observation: Observation, rows: int) -> Array:
+    """Which arms are there: (rows, arms)."""
+    if observation.mask is not None:
+        return observation.mask
+    arms = problem.arms or (0 if observation.features is None else observation.features.shape[1])
+    return np.ones((rows, arms), dtype=bool)

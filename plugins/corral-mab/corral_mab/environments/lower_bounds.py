@@ -31,7 +31,7 @@ class LowerBoundSqrt(Bandit):
     name: ClassVar[str] = "lower-bound-sqrt"
 
     world: Literal["one-errs", "none-errs"] = parameter(
-        "one-errs", help="none-errs: two optimal bases; one-errs: a random one of the two errs"
+        "one-errs", help="a random one of the two bases errs, or both are optimal"
     )
 
     @classmethod
@@ -70,7 +70,7 @@ class LowerBoundUnknownRate(Bandit):
 
     name: ClassVar[str] = "lower-bound-unknown-rate"
 
-    world: Literal["P", "Q"] = parameter("P", help="P: the first two arms are best; Q: the first alone")
+    world: Literal["P", "Q"] = parameter("P", help="in P the first two arms are best, in Q the first alone")
     x: float = parameter(0.5, help="exponent of the better base", validator=gt(0))
     y: float = parameter(0.9, help="exponent of the worse base", validator=le(1))
     c2: float = parameter(1.0, help="constant of the plays after which a base reveals", validator=gt(0))
