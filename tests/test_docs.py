@@ -177,6 +177,11 @@ SHEEP = "Entry('sheep', 'One', 'nowhere:Sheep')"
             BASES.format(SHEEP).replace("()", "(app)"),
             "corral_bases is ignored: it must be defined as corral_bases()",
         ),
+        (
+            "loaded",
+            BASES.format(SHEEP).replace("hookimpl\ndef", "hookimpl(wrapper=True)\ndef"),
+            "corral_bases is ignored: a hook returns what it brings and cannot be a wrapper",
+        ),
         ("loaded", BASES.format("1 / 0"), "corral_bases raised: ZeroDivisionError: division by zero"),
         ("loaded", BASES.format("").replace("[]", "None"), "corral_bases returned NoneType, not a list of Entry"),
         (
