@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
+from corral_core.errors import CorralError
 from corral_core.protocols import NOTHING, Act, Environment, Observation, Play, Trajectory
 from corral_core.rows import Array
 
@@ -31,8 +32,10 @@ class Bandit(Environment):
     def play(self, instance: Any, act: Act, rng: Generator) -> Play:
         observation = self.observe(instance, rng)
         action = act(observation)
-        reward, regret = self.pay(instance, observation, action, rng)
-        return Play(observation, action, reward, regret)
+        paid = self.pay(instance, observation, action, rng)
+        if not isinstance(paid, tuple) or len(paid) != 2:
+            raise CorralError(f"{self.name}: pay must return rewards and regrets (or None), not {type(paid).__name__}")
+        return Play(observation, action, *paid)
 
 
 def chosen(values: Array, action: Array) -> Array:
@@ -74,7 +77,10 @@ class EpisodicMdp(Environment):
         for stage in range(self.problem.stages or 0):
             at = np.full(len(state), stage)
             action = act(Observation(state=state, stage=at, alive=alive))
-            following, reward, ends, gap = self.step(instance, stage, state, action, rng)
+            taken = self.step(instance, stage, state, action, rng)
+            if not isinstance(taken, tuple) or len(taken) != 4:
+                raise CorralError(f"{self.name}: step must return next states, rewards, ends and gaps (or None)")
+            following, reward, ends, gap = taken
             reward = np.where(alive, reward, 0.0)
             total += reward
             if gap is None:

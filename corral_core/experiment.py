@@ -39,7 +39,7 @@ import copy
 import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -261,8 +261,8 @@ def _made(kind: Kind, value: Any, where: str) -> Any:
     return build(get_registry().load(kind, name), table, f"{where}: {name}")
 
 
-def _bases(value: Any, problem: Problem, where: str) -> list[tuple[str, Base]]:
-    """Every base with its label, grids expanded."""
+def _bases(value: Any, problem: Problem, where: str, taken: Sequence[str] = ()) -> list[tuple[str, Base]]:
+    """Every base with its label, grids expanded; a name that is taken, or not the only one, shows its parameters."""
     found: list[tuple[str, Base]] = []
     tables = _tables(value, where)
     for table in tables:
@@ -275,7 +275,8 @@ def _bases(value: Any, problem: Problem, where: str) -> list[tuple[str, Base]]:
             raise CorralError(f"{where}: {name} has {twice[0]} both as a value and as a grid")
         for point in product(grids, f"{where}: grid of {name}"):
             base = build(cls, {**table, **point}, f"{where}: {name}").resolve(problem)
-            shown = point or (table if sum(other["name"] == name for other in _tables(value, where)) > 1 else {})
+            several = name in taken or sum(other["name"] == name for other in _tables(value, where)) > 1
+            shown = point or (table if several else {})
             found.append((_label(name, shown), base))
     if not found:
         raise CorralError(f"{where} must name at least one base")
@@ -316,7 +317,12 @@ def _curves(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: P
         for other in convert(compare.get("presets", []), tuple[str, ...], f"{where}: compare.presets"):
             _, judged = _options({"preset": other}, f"{where}: compare.presets")
             curves.append(Curve(f"{meta.name} ({other})", made, labels, meta, judged))
-    for table in _tables(compare.get("metas", []), f"{where}: compare.metas"):
+    compared: dict[int, Curve] = {}
+    tables = _tables(compare.get("metas", []), f"{where}: compare.metas")
+    # Those without parameters first: they have nothing but their name to be told apart by.
+    for place, table in sorted(
+        enumerate(tables), key=lambda pair: bool(pair[1].keys() - {"name", "preset", "options"})
+    ):
         set_here: dict[str, Any] = {key: table.pop(key) for key in ("preset", "options") if key in table}
         inherited = {} if "preset" in set_here else {"preset": preset, "options": source.get("options", {})}
         own, judged = _options({**inherited, **set_here}, f"{where}: compare.metas")
@@ -325,12 +331,14 @@ def _curves(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: P
         table.pop("name")
         # As short as tells it from the curves before it.
         names = [_label(meta.name, said) + suffix for said in ({}, table, {**table, **set_here.get("options", {})})]
-        taken = [curve.name for curve in curves]
-        curves.append(Curve(next((each for each in names if each not in taken), names[-1]), made, labels, meta, judged))
+        taken = [curve.name for curve in (*curves, *compared.values())]
+        name = next((each for each in names if each not in taken), names[-1])
+        compared[place] = Curve(name, made, labels, meta, judged)
+    curves += [compared[place] for place in sorted(compared)]
     curves += _alone(compare.get("alone", "plain"), bases, f"{where}: compare.alone")
     others = compare.get("bases", [])
     if others != []:
-        extra = _bases(others, problem, f"{where}: compare.bases")
+        extra = _bases(others, problem, f"{where}: compare.bases", labels)
         curves += _alone("plain", extra, f"{where}: compare.bases")
     names = [curve.name for curve in curves]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.protocols import Base, Meta, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core.protocols import Base, Meta, Observation, Problem, Verdict
+from corral_core.rows import Array, Log, Rows
 
 
 def observation_in(observation: Any, problem: Problem, rows: int) -> None:
@@ -26,6 +26,8 @@ def observation_in(observation: Any, problem: Problem, rows: int) -> None:
             )
     if features is not None:
         features_in(features, problem, rows, mask)
+    elif problem.changing and problem.dimension is not None:
+        raise CorralError(f"{problem.environment} has features that change; every observation must show them")
 
 
 def features_in(features: Any, problem: Problem, rows: int, mask: Array | None = None) -> None:
@@ -97,7 +99,23 @@ def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Ar
         raise CorralError(f"{meta.name}: choose must return bases 0 to {bases - 1}, not {wrong}")
     if probability is not None and np.shape(probability) != (rows,):
         raise CorralError(f"{meta.name}: choose must return a probability a row, not shape {np.shape(probability)}")
+    if probability is None and meta.feedback == "importance-weighted":
+        raise CorralError(f"{meta.name}: importance-weighted feedback needs the probabilities of choices, not None")
     return chosen, probability
+
+
+def verdict_of(meta: Meta, verdict: Any, bases: int, rows: int) -> Verdict | None:
+    """What `update` returned: nothing, or masks of bases to restart and to drop."""
+    if verdict is None:
+        return None
+    if not isinstance(verdict, Verdict):
+        raise CorralError(f"{meta.name}: update must return a Verdict or None, not {_kind(verdict)}")
+    for name in ("restart", "drop"):
+        mask = getattr(verdict, name)
+        if mask is not None and not (_is_array(mask, "b", bases, 2) and mask.shape == (bases, rows)):
+            wanted = f"true or false, of shape ({bases}, {rows}): bases, rows"
+            raise CorralError(f"{meta.name}: {name} of a Verdict must be {wanted}; not {_array(mask)}")
+    return verdict
 
 
 def reward_of(reward: Any, rows: int) -> Array:
@@ -116,9 +134,15 @@ def reward_of(reward: Any, rows: int) -> Array:
 
 
 def record_of(value: Any, base: Base, method: str) -> Any:
-    """What `init` or `policy` returned: `Rows`."""
+    """What `init` or `policy` returned: `Rows` of arrays, logs and other `Rows`."""
     if not isinstance(value, Rows):
         raise CorralError(f"{base.name}: {method} must return Rows, not {_kind(value)}")
+    for name, field in value._values():
+        if isinstance(field, Rows):
+            record_of(field, base, method)
+        elif not isinstance(field, np.ndarray | Log):
+            what = f"{type(value).__name__}.{name}"
+            raise CorralError(f"{base.name}: {method}: {what} must be an array, Rows or a Log, not {_kind(field)}")
     return value
 
 

@@ -26,6 +26,7 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
+from corral_core.errors import CorralError
 from corral_core.protocols import Base, Feedback, Observation, Problem, Trajectory, knobs
 from corral_core.rows import Array, Rows, object_array, snapshot
 
@@ -56,10 +57,15 @@ class Lifted(Base):
         learners = []
         for row in range(len(given)):
             kin = attrs.evolve(self, **{name: value[row] for name, value in values.items()}) if values else self
-            learners.append(kin.make(self.problem))
+            learners.append(self._checked(kin.make(self.problem)))
         if hasattr(given, "features"):
             learners = [_BesideArms(learner, given.features[row]) for row, learner in enumerate(learners)]
         return Learners(object_array(learners))
+
+    def _checked(self, learner: Any) -> Any:
+        if not (hasattr(learner, "act") and hasattr(learner, "learn")):
+            raise CorralError(f"{self.name}: a learner has act and learn; {type(learner).__name__} was made")
+        return learner
 
     def policy(self, state: Learners, rows: Array) -> Learners:
         return state.take(rows)

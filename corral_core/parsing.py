@@ -34,7 +34,11 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
 
 def parameters(cls: type[Any]) -> list[attrs.Attribute[Any]]:
     """The fields of an attrs class that a user may set, with their types resolved."""
-    return [field for field in attrs.fields(attrs.resolve_types(cls)) if "hidden" not in field.metadata]
+    try:
+        resolved = attrs.resolve_types(cls)
+    except NameError as unknown:
+        raise CorralError(f"an annotation of {cls.__name__} cannot be understood: {unknown}") from None
+    return [field for field in attrs.fields(resolved) if "hidden" not in field.metadata]
 
 
 def check_keys(values: Mapping[str, Any], allowed: Iterable[str], where: str) -> None:

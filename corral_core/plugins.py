@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import functools
 import inspect
 import os
 import re
@@ -128,7 +127,7 @@ class Plugins:
         """A hook's implementations with their plugins: the core's first, then by the plugin's name."""
         found = [(cast(Holder, each.plugin).owner, each) for each in getattr(self._manager.hook, hook).get_hookimpls()]
         for owner, implementation in sorted(found, key=lambda pair: self._candidates.index(pair[0])):
-            yield owner, functools.partial(_call, implementation)
+            yield owner, implementation.function
 
     def _load(self, candidate: Candidate, entry: EntryPoint) -> None:
         candidate.status = "failed"
@@ -191,6 +190,21 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def place(error: BaseException) -> str:
+    """Where it was raised: the last line outside Corral, numpy, attrs and Python itself, in brackets; or nothing."""
+    libraries = {"corral_core", "numpy", "attr", "attrs", "importlib", os.path.basename(os.path.dirname(os.__file__))}
+    found = ""
+    trace = error.__traceback__
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        parts = path.replace("\\", "/").split("/")
+        inside = parts[parts.index("site-packages") + 1 :] if "site-packages" in parts else parts
+        if not path.startswith("<") and not libraries & set(inside[:-1]):
+            found = f" ({parts[-1]}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return found
+
+
 def _required(function: object) -> tuple[str, ...] | None:
     """The names of the arguments that a function must be given."""
     try:
@@ -199,11 +213,6 @@ def _required(function: object) -> tuple[str, ...] | None:
         return None
     named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return tuple(each.name for each in parameters if each.kind in named and each.default is inspect.Parameter.empty)
-
-
-def _call(implementation: pluggy.HookImpl, *arguments: object) -> object:
-    """Call with as many of the hook's arguments as the implementation takes."""
-    return implementation.function(*arguments[: len(implementation.argnames)])
 
 
 def _identity(entry: EntryPoint) -> tuple[str, str]:

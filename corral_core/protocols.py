@@ -230,7 +230,10 @@ class Base(Named):
                 raise CorralError(
                     f"{self.name}: {name} must be at most {there}, as many as {problem.environment} has, not {set_here}"
                 )
-        fit = attrs.evolve(self, **found)
+        try:
+            fit = attrs.evolve(self, **found)
+        except ValueError as refused:  # a validator's words
+            raise CorralError(f"{self.name} in {problem.environment}: {refused.args[0]}") from None
         low, high = getattr(fit, "low", None), getattr(fit, "high", None)
         if low is not None and high is not None and low > high:
             raise CorralError(f"{self.name}: low must be at most high, not {low} and {high}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corral_core.errors import CorralError
 from corral_core.known import known
-from corral_core.plugins import KINDS, Kind, Plugins, Registered, reason
+from corral_core.plugins import KINDS, Kind, Plugins, Registered, place, reason
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -42,10 +42,16 @@ class Registry:
         try:
             if kind == "experiment":
                 return experiment_file(entry).read_text(encoding="utf-8")
-            return pkgutil.resolve_name(entry.target)
+            found = pkgutil.resolve_name(entry.target)
+            if kind != "engine":
+                from corral_core.classes import check_class
+
+                check_class(found, kind)
+            return found
         except (Exception, SystemExit) as error:
+            why = str(error) if isinstance(error, CorralError) else f"{reason(error)}{place(error)}"
             raise CorralError(
-                f"the {kind} {name} of {entry.plugin} cannot be loaded from {entry.target}: {reason(error)}"
+                f"the {kind} {name} of {entry.plugin} cannot be loaded from {entry.target}: {why}"
             ) from error
 
     def missing(self, kind: Kind | Literal["command"], name: str) -> str | None:

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from corral_core.bounds import BoundTable
 from corral_core.errors import CorralError
 from corral_core.fitting import check_fit, given_rows, group_kin, meta_problem
-from corral_core.guards import actions_in, choice_of, observation_in, reward_of
+from corral_core.guards import actions_in, choice_of, observation_in, reward_of, verdict_of
 from corral_core.metas.sampling import among
 from corral_core.options import PRESETS, Options, options_for
 from corral_core.players import Player
@@ -314,6 +314,7 @@ class Selection:
             average = self._bounds(turn.chosen, turn.plays) / turn.plays
             gain = gain - self.options.bias * np.minimum(average, 1.0)
         verdict = self.meta.update(self.state, turn.chosen, turn.probability, gain, self.active)
+        verdict = verdict_of(self.meta, verdict, len(self.bases), self.rows)
         if verdict is None:
             return
         if verdict.drop is not None:

@@ -137,7 +137,10 @@ def simulate(
                     f"{environment.name} must give a regret a row, of shape ({rows},), not {np.shape(play.regret)}"
                 )
             asked = _asked(ticket)
-            selection.tell(asked, play.reward, play.observation)
+            try:
+                selection.tell(asked, play.reward, play.observation)
+            except CorralError as refused:
+                raise CorralError(refused if asked.told else f"{environment.name}: {refused}") from None
             reward += play.reward
             if play.regret is not None:
                 regret += play.regret
@@ -159,6 +162,11 @@ def try_out(
     preset: str = "practice",
 ) -> Record:
     """A base alone, or a meta-algorithm over several, in an environment: the quickest way to see one play."""
+    if preset not in PRESETS:
+        raise CorralError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
+    for thing in (environment, *(bases if isinstance(bases, Sequence) else [bases]), meta):
+        if isinstance(thing, type):
+            raise CorralError(f"try_out takes instances: write {thing.__name__}(), not {thing.__name__}")
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=1 / max(horizon, 2))
     bases = [bases] if isinstance(bases, Base) else bases
     fitted = tuple(base.resolve(problem) for base in bases)

@@ -21,6 +21,7 @@ import pytest
 from corral_core.checks.cases import Case, cases_of, checks_of
 from corral_core.checks.names import subjects_of
 from corral_core.checks.rules import Broken, Check, ConformanceWarning, expectations
+from corral_core.errors import CorralError
 from corral_core.protocols import Environment
 
 
@@ -31,6 +32,8 @@ def conformance(
 
     Bases are checked `within` the environments given, and without any in every small world that they fit.
     """
+    if not things:
+        raise CorralError("conformance needs something to check: a plugin's name, a class or an instance")
     expected = expectations(expected or {})
     tests = []
     for case in [case for thing in things for case in _cases(thing, within)]:
@@ -62,6 +65,7 @@ class Asked:
         self._failed = failed  # which of the first checks failed on this case, so far as they were asked
 
     def __call__(self) -> None:
+        __tracebackhide__ = True
         for first in checks_of(self.case):
             if first is self.check:
                 break
@@ -69,7 +73,9 @@ class Asked:
                 pytest.skip(f"because {first.name} failed")
         try:
             self.check(self.case)
+            self._failed.setdefault(self.check.name, False)
         except Broken as broken:
+            self._failed.setdefault(self.check.name, True)
             if not self.check.warns:
                 raise
             warnings.warn(ConformanceWarning(str(broken)), stacklevel=2)

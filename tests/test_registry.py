@@ -36,6 +36,20 @@ def corral_experiments():
     ]
 """
 
+ANIMALS = """
+from corral_core.protocols import Base, fitted, parameter
+
+class Sheep(Base):
+    name = "sheep"
+    init = policy = act = learn = lambda *arguments: None
+
+class Lamb(Sheep):
+    age: int = parameter(1, help="in years")
+
+class Egg(Base):
+    name = "egg"
+"""
+
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -43,7 +57,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "experiments").mkdir(parents=True)
     (folder / "__init__.py").touch()
     (folder / "plugin.py").write_text(PLUGIN, encoding="utf-8")
-    (folder / "animals.py").write_text("class Sheep: pass\n", encoding="utf-8")
+    (folder / "animals.py").write_text(ANIMALS, encoding="utf-8")
     (folder / "bomb.py").write_text("raise SystemExit('boom')\n", encoding="utf-8")
     (folder / "experiments" / "meadow.toml").write_text('name = "méadow"\n', encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -71,6 +85,25 @@ def test_a_target_is_imported_when_it_is_loaded(package: Path) -> None:
     assert "zoo_of_tests.animals" not in sys.modules
     assert registry.load("base", "sheep").__name__ == "Sheep"
     assert "zoo_of_tests.animals" in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "sentence"),
+    [
+        ("environment", "Sheep", "Sheep is not a class derived from Environment"),
+        ("base", "Egg", "Egg does not define act and init and learn and policy, as it must"),
+        ("base", "Lamb", "Lamb has parameters of its own; write @attrs.frozen above the class"),
+        ("base", "fitted", "fitted is not a class derived from Base"),
+    ],
+)
+def test_a_target_that_cannot_be_what_it_is_registered_as(
+    kind: Kind, target: str, sentence: str, package: Path
+) -> None:
+    text = PLUGIN.replace('"zoo_of_tests.animals:Sheep"', f'"zoo_of_tests.animals:{target}"')
+    (package / "plugin.py").write_text(text, encoding="utf-8")
+    name = "meadow" if kind == "environment" else "sheep"
+    said = refusal(zoo(), kind, name)
+    assert said == f"the {kind} {name} of zoo cannot be loaded from zoo_of_tests.animals:{target}: {sentence}"
 
 
 def test_an_experiment_is_its_text(package: Path) -> None:

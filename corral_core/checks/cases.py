@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -11,12 +12,15 @@ from corral_core.checks.experiments import EXPERIMENTS, ExperimentCase
 from corral_core.checks.metas import METAS, MetaCase
 from corral_core.checks.plays import PLAYS
 from corral_core.checks.policies import POLICIES
+from corral_core.checks.regrets import REGRETS
 from corral_core.checks.rows import ROWS
 from corral_core.checks.rules import Checks, Outcome
 from corral_core.checks.states import STATES
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import small_worlds
+from corral_core.classes import check_class
 from corral_core.errors import CorralError
+from corral_core.plugins import reason
 from corral_core.protocols import Base, Environment, Meta
 from corral_core.registry import Registry
 
@@ -24,7 +28,7 @@ Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 
 CHECKS: dict[type[Any], Checks] = {
     BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES]),
-    EnvironmentCase: ENVIRONMENTS,
+    EnvironmentCase: Checks([*ENVIRONMENTS, *REGRETS]),
     MetaCase: METAS,
     ExperimentCase: EXPERIMENTS,
 }
@@ -60,15 +64,15 @@ def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry 
 
 
 def _examples(cls: Any) -> list[Any]:
-    if not issubclass(cls, Base | Environment | Meta):
-        raise CorralError(f"{cls.__name__} is not a class of bases, environments or metas")
+    check_class(cls)
     try:
         examples = list(cls.examples())
         if not examples:
             raise ValueError("`examples` gives nothing")
         return examples
-    except (TypeError, ValueError) as error:
-        raise CorralError(f"{cls.__name__} cannot be made as it is ({error}); say in `examples` what to try") from error
+    except Exception as error:
+        why = reason(error) if not isinstance(error, ValueError | CorralError) else error
+        raise CorralError(f"{cls.__name__} cannot be made as it is ({why}); say in `examples` what to try") from error
 
 
 def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | None) -> list[BaseCase]:
@@ -90,5 +94,8 @@ def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | 
 
 
 def _registered(registry: Registry | None) -> list[Environment]:
-    entries = registry.entries("environment") if registry else []
-    return [each for entry in entries for each in _examples(registry.load("environment", entry.name))]  # type: ignore[union-attr]
+    found: list[Environment] = []
+    for entry in registry.entries("environment") if registry else ():
+        with contextlib.suppress(CorralError):  # another plugin's, which does not load
+            found += _examples(registry.load("environment", entry.name))  # type: ignore[union-attr]
+    return found

@@ -12,9 +12,9 @@ from corral_core.bounds import Bound, Term
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
 from corral_core.checks.streams import Streams, draw_by_rows
 from corral_core.checks.trial import named, unchanged
-from corral_core.guards import choice_of
+from corral_core.guards import choice_of, verdict_of
 from corral_core.metas.sampling import among
-from corral_core.protocols import Meta, MetaProblem, Verdict
+from corral_core.protocols import Meta, MetaProblem
 from corral_core.rows import Array
 
 METAS = Checks()
@@ -55,8 +55,18 @@ class Contest:
         self.history: list[tuple[Array, Array | None]] = []
 
     def choose(self) -> tuple[Array, Array | None]:
+        before = among(self.active, self.chances)
         choice = self.meta.choose(self.state, self.active.copy(), self.draws)
-        return choice_of(self.meta, choice, self.problem.bases, self.rows)
+        chosen, probability = choice_of(self.meta, choice, self.problem.bases, self.rows)
+        self.drawn_from = before
+        if probability is not None and not same(probability, self.chance_of(chosen)):
+            self.drawn_from = among(self.active, self.chances)  # `choose` may have changed them
+        return chosen, probability
+
+    def chance_of(self, chosen: Array) -> Array:
+        """The probability of each row's base, among active ones, at the last choice."""
+        found: Array = self.drawn_from[chosen, np.arange(self.rows)]
+        return found
 
     @property
     def chances(self) -> Array:
@@ -67,24 +77,18 @@ class Contest:
             broken(f"probabilities must have the shape {wanted}: bases, rows; not {shown(found)}")
         return found
 
-    def round(self, gain: Array | None = None) -> None:
+    def round(self, gain: Array | None = None) -> tuple[Array, Array | None]:
+        """Choose, gain, update; returns what was chosen, and with which probability."""
         chosen, probability = self.choose()
         self.history.append((np.array(chosen), None if probability is None else np.array(probability)))
         if gain is None:
             uniform = self.luck.random((self.rows, 1))[:, 0]
             gain = (uniform < self.mean[np.arange(self.rows), chosen]).astype(np.float64)
         verdict = self.meta.update(self.state, chosen, probability, gain, self.active.copy())
-        if verdict is None:
-            return
-        if not isinstance(verdict, Verdict):
-            broken(f"update must return a Verdict or None, not {shown(verdict)}")
-        for name in ("restart", "drop"):
-            mask = getattr(verdict, name)
-            if mask is not None and (mask.shape != self.active.shape or mask.dtype != bool):
-                broken(f"Verdict.{name} must be true or false, of shape {self.active.shape}: bases, rows; "
-                       f"not {shown(mask)}")  # fmt: skip
-        if verdict.drop is not None:
+        verdict = verdict_of(self.meta, verdict, self.problem.bases, self.rows)
+        if verdict is not None and verdict.drop is not None:
             self.drop(verdict.drop)
+        return chosen, probability
 
     def drop(self, bases: Array) -> None:
         """These bases are no longer active; the last one of a row is never dropped."""
@@ -136,6 +140,13 @@ def single_row(case: MetaCase) -> None:
 
 
 @demand(first=True)
+def no_global_randomness(case: MetaCase) -> None:
+    """Neither `random` nor `np.random` is drawn from or seeded."""
+    with nothing_global_drawn():
+        case.contest().run(3)
+
+
+@demand(first=True)
 def same_seed_same_choices(case: MetaCase) -> None:
     """The same seed gives the same choices: randomness comes from the generator handed in, and from nowhere else."""
     _compare(case.contest().run(), case.contest().run(), [0, 1, 2, 3, 4], "played twice with the same streams")
@@ -179,13 +190,6 @@ def arguments_are_left_alone(case: MetaCase) -> None:
         unchanged(given, before, "after choose and update")
 
 
-@demand()
-def no_global_randomness(case: MetaCase) -> None:
-    """Neither `random` nor `np.random` is drawn from or seeded."""
-    with nothing_global_drawn():
-        case.contest().run(3)
-
-
 # --- Probabilities ---------------------------------------------------------------------------------------------------
 
 
@@ -194,11 +198,12 @@ def probabilities_sum_to_one(case: MetaCase) -> None:
     """`probabilities` are between 0 and 1 and sum to one in every row, at every round."""
     contest = case.contest()
     for number in range(ROUNDS + 1):
+        if number:
+            contest.round()
         chances = contest.chances
         total = chances.sum(axis=0)
         if not (np.isfinite(chances).all() and (chances >= 0).all() and np.allclose(total, 1, rtol=0, atol=1e-9)):
             broken(f"after round {number} they are {shown(chances)} and sum to {shown(total)}")
-        contest.round()
 
 
 @demand(when=draws)
@@ -208,11 +213,11 @@ def active_bases_have_a_chance(case: MetaCase) -> None:
     for number in range(1, ROUNDS + 1):
         if number == ROUNDS // 2:
             contest.drop_in_places()
-        contest.choose()
-        chances = among(contest.active, contest.chances)
-        if not (chances[contest.active] > 0).all():
-            broken(f"at round {number} the active bases have the probabilities {shown(chances[contest.active])}")
+        active = contest.active
         contest.round()
+        chances = contest.drawn_from[active]
+        if not (chances > 0).all():
+            broken(f"at round {number} the active bases have the probabilities {shown(chances)}")
 
 
 @demand()
@@ -222,24 +227,24 @@ def only_active_bases_are_chosen(case: MetaCase) -> None:
     for dropped in (0, 2):
         contest.drop(np.arange(3)[:, None] == np.full(20, dropped))
         for _ in range(5):
-            chosen, _ = contest.choose()
-            if not contest.active[chosen, np.arange(20)].all():
+            active = contest.active
+            chosen, _ = contest.round()
+            if not active[chosen, np.arange(20)].all():
                 broken(f"base {dropped} was dropped in every row, and {shown(chosen)} were chosen")
-            contest.round()
 
 
-@demand(when=draws)
+@demand()
 def probability_is_that_of_the_choice(case: MetaCase) -> None:
-    """The probability that `choose` returns is that of the base it chose, among active ones."""
+    """`choose` and `probabilities` agree on the probability of the base that was chosen: one, where none is drawn."""
     contest = case.contest()
     for number in range(1, ROUNDS + 1):
-        if number == ROUNDS // 2:
+        if number == ROUNDS // 2 and draws(case):
             contest.drop_in_places()
-        chosen, probability = contest.choose()
-        wanted = among(contest.active, contest.chances)[chosen, np.arange(contest.rows)]
-        if not same(probability, wanted):
-            broken(f"at round {number} `choose` says {shown(probability)}, and `probabilities` {shown(wanted)}")
-        contest.round()
+        chosen, probability = contest.round()
+        stated = np.ones(contest.rows) if probability is None else probability
+        if contest.active.all() and not same(stated, contest.chance_of(chosen)):
+            wanted = shown(contest.chance_of(chosen))
+            broken(f"at round {number} `choose` says {shown(probability)}, and `probabilities` {wanted}")
 
 
 @demand(when=draws)
@@ -250,10 +255,9 @@ def choices_follow_the_probabilities(case: MetaCase) -> None:
     probabilities say, within 5.5 standard deviations: chance breaks the rule with a probability of about 1e-7.
     """
     contest = case.contest(rows=range(4000), rng=np.random.default_rng(3)).run(5)
-    chosen, _ = contest.choose()
-    order = contest.chances.argsort(axis=0)[::-1]
-    for rank, base in enumerate(order, start=1):
-        chance = contest.chances[base, np.arange(4000)]
+    chosen, _ = contest.round()
+    for rank, base in enumerate(contest.drawn_from.argsort(axis=0)[::-1], start=1):
+        chance = contest.chance_of(base)
         expected, spread = chance.sum(), np.sqrt((chance * (1 - chance)).sum())
         count = (chosen == base).sum()
         if abs(count - expected) > 5.5 * spread + 1e-6:
@@ -286,7 +290,7 @@ def extreme_gains_are_survived(case: MetaCase) -> None:
     """Gains at the ends of `clip`, less a bias of 1, keep the probabilities finite."""
     low, high = case.meta.clip
     for gain in (low - 1, low, high):
-        contest = case.contest()
+        contest = case.contest(horizon=5 * ROUNDS)
         for _ in range(5 * ROUNDS):
             contest.round(np.full(contest.rows, gain))
         if not np.isfinite(contest.chances).all():

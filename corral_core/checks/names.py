@@ -1,4 +1,4 @@
-"""What a name on the command line stands for: a registered thing, all that a plugin brings, or "module:Class"."""
+"""What a name stands for: a registered thing, all that a plugin brings, or "module:Class"."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import attrs
 from corral_core.checks.cases import Case, cases_of
 from corral_core.checks.experiments import ExperimentCase
 from corral_core.errors import CorralError
-from corral_core.plugins import Registered, normal, reason
+from corral_core.experiment import is_file
+from corral_core.plugins import Kind, Plugin, Registered, normal, place, reason
 from corral_core.protocols import Environment
 from corral_core.registry import Registry, get_registry
+
+CHECKED: tuple[Kind, ...] = ("base", "meta", "environment", "experiment")
 
 
 @attrs.frozen
@@ -27,24 +30,33 @@ class Subject:
 
 
 def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Subject]:
-    """Everything that is called so, or that a plugin called so brings."""
+    """Everything that is registered under this name; where nothing is, all that a plugin called so brings."""
+    if is_file(name):
+        return [Subject("experiment", name, [ExperimentCase(name)])]
     if ":" in name:
         return [_at(name, within)]
     registry = registry or get_registry()
     found = [entry for entry in registry.find(name) if entry.kind != "engine"]
-    subjects: list[Subject] = []
-    for record in registry.plugins.records():
-        if normal(record.name) in (normal(name), f"corral-{normal(name)}"):
-            brought = [
-                entry for kind in ("base", "meta", "environment", "experiment") for entry in registry.entries(kind)
-            ]
-            found = [entry for entry in brought if entry.plugin == record.name or entry in found]
-            if record.problems:
-                subjects.append(Subject("plugin", record.name, [], record.problems))
-    subjects += [_registered(entry, within, registry) for entry in found]
+    subjects = [_registered(entry, within, registry) for entry in found]
+    if not subjects and (record := plugin_called(name, registry)):
+        brought = [entry for kind in CHECKED for entry in registry.entries(kind) if entry.plugin == record.name]
+        subjects = [Subject("plugin", record.name, [], record.problems)] if record.problems else []
+        subjects += [_registered(entry, within, registry) for entry in brought]
+        if not subjects:
+            raise CorralError(f"the plugin {record.name} brings nothing that can be checked")
     if not subjects:
         raise CorralError(registry.nothing_called(name))
     return subjects
+
+
+def plugin_called(name: str, registry: Registry) -> Plugin | None:
+    """The plugin of this name, with or without the word corral before it."""
+    wanted = {"corral-core" if normal(name) == "core" else normal(name), f"corral-{normal(name)}"}
+    return next((record for record in registry.plugins.records() if _distribution(record) in wanted), None)
+
+
+def _distribution(record: Plugin) -> str:
+    return "corral-core" if record.name == "core" else normal(record.name)
 
 
 def _registered(entry: Registered, within: Sequence[Environment], registry: Registry) -> Subject:
@@ -67,7 +79,7 @@ def _at(target: str, within: Sequence[Environment]) -> Subject:
     try:
         cls = pkgutil.resolve_name(target)
     except (Exception, SystemExit) as error:
-        raise CorralError(f"{target} cannot be loaded: {reason(error)}") from error
+        raise CorralError(f"{target} cannot be loaded: {reason(error)}{place(error)}") from error
     finally:
         sys.path.remove("")
     return Subject("class", target, cases_of(cls, within, get_registry()))

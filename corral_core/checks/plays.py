@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import attrs
 import numpy as np
 
-from corral_core.checks.rules import Checks, broken, shown
+from corral_core.checks.rules import Checks, broken, nothing_global_drawn, shown
 from corral_core.checks.streams import draw_by_rows
-from corral_core.checks.trial import TURNS, BaseCase, Trial, compare
+from corral_core.checks.trial import TURNS, BaseCase, Trial, arrays_of, compare
 from corral_core.errors import CorralError
 from corral_core.rows import Log, Rows
 
@@ -34,10 +35,18 @@ def shapes(case: BaseCase) -> None:
     """`init` and `policy` return Rows with a row a learner; `act` returns an action a row, each one that is there."""
     trial = case.trial()
     _arrays_have(trial.state, 5, "init")
+    _own_arrays(trial.state)
     for _ in range(TURNS):
         moment = trial.play()
         _arrays_have(moment.policy, 5, "policy")
     trial.play([1, 3])
+
+
+def _own_arrays(state: Rows) -> None:
+    """No array of a state may be (a part of) another: saved and loaded they would be two."""
+    for (name, one), (other, two) in itertools.combinations(sorted(arrays_of(state).items()), 2):
+        if np.shares_memory(one, two):
+            broken(f"init: {name} and {other} share their memory; make each an array of its own")
 
 
 def _arrays_have(record: Rows, rows: int, method: str) -> None:
@@ -54,6 +63,13 @@ def _arrays_have(record: Rows, rows: int, method: str) -> None:
 def single_row(case: BaseCase) -> None:
     """One learner alone plays."""
     case.trial(rows=[3]).run()
+
+
+@demand(first=True)
+def no_global_randomness(case: BaseCase) -> None:
+    """Neither `random` nor `np.random` is drawn from or seeded."""
+    with nothing_global_drawn():
+        case.trial().run(3)
 
 
 @demand(first=True)
@@ -76,9 +92,12 @@ def single_arm(case: BaseCase) -> None:
     """With one arm it plays that arm, or refuses in a sentence."""
     try:
         environment: Any = attrs.evolve(case.environment, arms=1)  # type: ignore[call-arg]
-        only = BaseCase(case.asked, environment)
-        base = only.base
     except (CorralError, ValueError):
+        return  # the environment has more by rule
+    only = BaseCase(case.asked, environment)
+    try:
+        base = only.base
+    except CorralError:
         return
     only.trial().run()
     base.bound(0.1)

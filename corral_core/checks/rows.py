@@ -12,7 +12,7 @@ from corral_core.checks.rules import Checks, broken, shown
 from corral_core.checks.streams import Streams
 from corral_core.checks.trial import TURNS, BaseCase, Trial, compare, compare_plays, held, unchanged
 from corral_core.errors import CorralError
-from corral_core.protocols import Base, action_of, knobs
+from corral_core.protocols import Base, action_of, kin, knobs
 
 ROWS = Checks()
 demand = ROWS.demand
@@ -89,31 +89,34 @@ def a_restart_equals_a_fresh_start(case: BaseCase) -> None:
         compare_plays(trial.history(row)[6:], wanted, what)
 
 
-def _kin_of(base: Base) -> Base | None:
-    """A base that differs in every knob that can be set otherwise."""
-    others = {}
-    for name, value in knobs(base).items():
-        if not isinstance(value, bool | int | float):
+def _kin_of(case: BaseCase) -> Base | None:
+    """A base that differs from this one in knobs alone: another example, else one with other numbers in them."""
+    problem, mine = case.problem(), knobs(case.base)
+    for other in type(case.asked).examples():
+        if kin(other, case.asked) and knobs(other) != knobs(case.asked):
+            return other.resolve(problem)
+    found = case.asked
+    for name, value in mine.items():
+        if not isinstance(value, bool | int | float | np.number):
             continue
         choices = [not value] if isinstance(value, bool) else [value * 2, value / 2, value + 1, value - 1, 0, 1]
-        for other in choices:
-            if other == value:
-                continue
+        for choice in (choice for choice in choices if choice != value):
             try:
-                base = attrs.evolve(base, **{name: type(value)(other)})
+                changed = attrs.evolve(found, **{name: type(value)(choice)})  # type: ignore[arg-type]
+                changed.resolve(problem)
             except (ValueError, TypeError, CorralError):
                 continue
-            others[name] = other
+            found = changed
             break
-    return base if others else None
+    resolved = found.resolve(problem)
+    return None if knobs(resolved) == mine else resolved
 
 
-@demand(when=lambda case: bool(knobs(case.asked)))
+@demand(when=lambda case: bool(knobs(case.asked)) and _kin_of(case) is not None)
 def kin_equal_separate_bases(case: BaseCase) -> None:
     """Kin play in one block as they do apart: knobs are read from `given`, never from `self`."""
-    other = _kin_of(case.base)
-    if other is None:
-        return
+    other = _kin_of(case)
+    assert other is not None
     rows = [0, 1, 2]
     block = Trial([case.base, other], case.environment, case.problem(), rows).run()
     for slot, base in enumerate((case.base, other)):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, NoReturn
 
 import attrs
@@ -14,7 +12,7 @@ import numpy as np
 
 from corral_core.errors import CorralError
 from corral_core.parsing import parameters, suggestion
-from corral_core.plugins import NAME, reason
+from corral_core.plugins import NAME, place, reason
 
 Result = Literal["passed", "failed", "warning", "expected", "not run"]
 
@@ -47,13 +45,14 @@ class Check:
 
     def __call__(self, case: Any) -> None:
         """Raise `Broken` where the case breaks the rule, or raises what it should not."""
+        __tracebackhide__ = True
         try:
             with np.errstate(all="ignore"):
                 self.function(case)
         except (Broken, CorralError) as error:
-            raise Broken(" ".join(f"{self.name}: {error}".split())) from error
-        except Exception as error:
-            raise Broken(f"{self.name}: raised {reason(error)} ({_where(error)})") from error
+            raise Broken(" ".join(f"{self.name}: {error}".split())) from None
+        except (Exception, SystemExit) as error:
+            raise Broken(f"{self.name}: raised {reason(error)}{place(error)}") from error
 
 
 @attrs.frozen
@@ -111,21 +110,22 @@ def expectations(expected: Mapping[str, str]) -> dict[str, str]:
     return dict(expected)
 
 
-def judged(outcomes: list[Outcome], expected: Mapping[str, str]) -> list[Outcome]:
-    """Outcomes of one thing, where some checks are expected to fail: one that passes in every case is a failure."""
-    results: dict[str, set[str]] = {}
-    for outcome in outcomes:
-        results.setdefault(outcome.check.name, set()).add(outcome.result)
-
-    def judge(outcome: Outcome) -> Outcome:
-        reason = expected.get(outcome.check.name)
-        if reason is not None and outcome.result == "failed":
-            return attrs.evolve(outcome, result="expected", why=f"{reason} ({outcome.why})")
-        if reason is not None and results[outcome.check.name] == {"passed"}:
-            return attrs.evolve(outcome, result="failed", why=f"it passed, and was expected to fail: {reason}")
+def judged(outcome: Outcome, expected: Mapping[str, str]) -> Outcome:
+    """An outcome, where some checks are expected to fail."""
+    reason = expected.get(outcome.check.name)
+    if reason is None or outcome.result != "failed":
         return outcome
+    return attrs.evolve(outcome, result="expected", why=f"{reason} ({outcome.why})")
 
-    return [judge(outcome) for outcome in outcomes]
+
+def out_of_date(outcomes: Iterable[Outcome], expected: Mapping[str, str]) -> list[str]:
+    """A sentence for every check that was expected to fail and fails nowhere."""
+    failed = {outcome.check.name for outcome in outcomes if outcome.result == "expected"}
+    return [
+        f"{name} was expected to fail and does so nowhere: {why}"
+        for name, why in expected.items()
+        if name not in failed
+    ]
 
 
 def broken(sentence: str) -> NoReturn:
@@ -174,11 +174,5 @@ def description_of(thing: Any) -> None:
     for field in parameters(cls):
         if not field.metadata.get("help"):
             broken(f"the parameter {field.name} has no help text: write it as parameter(..., help=...)")
-
-
-def _where(error: Exception) -> str:
-    """The last place outside the core and numpy: most often the plugin's."""
-    frames = traceback.extract_tb(error.__traceback__)
-    outside = [frame for frame in frames if not {"corral_core", "numpy", "attr"} & set(Path(frame.filename).parts)]
-    frame = (outside or frames)[-1]
-    return f"{Path(frame.filename).name}, line {frame.lineno}"
+        if field.type is None:
+            broken(f"the parameter {field.name} has no annotation, so that no value of it can be refused")

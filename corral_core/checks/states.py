@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import io
+from typing import Any
 
 import numpy as np
 
-from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, shown
+from corral_core.bounds import Bound, Term
+from corral_core.checks.rules import Checks, broken, description_of, shown
 from corral_core.checks.trial import TURNS, BaseCase, compare, held, unchanged
 from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
@@ -51,11 +53,8 @@ def arguments_are_left_alone(case: BaseCase) -> None:
     """`act` and `learn` write into nothing but the state."""
     trial = case.trial()
     for _ in range(TURNS):
-        moment = trial.ask()
+        moment = trial.ask(watch=True)
         before = copy.deepcopy(moment.feedback)
-        policy = {name: np.array(array) for name, array in held(moment.policy, moment.rows).items()}
-        trial.replay(moment)
-        unchanged(held(moment.policy, moment.rows), policy, "act wrote into its policy:")
         trial.learn(moment)
         unchanged(_all(moment.feedback), _all(before), "learn wrote into its feedback:")
 
@@ -66,7 +65,15 @@ def _all(record: Rows) -> dict[str, Array]:
 
 @demand()
 def late_answers_are_learned(case: BaseCase) -> None:
-    """`learn` takes what an earlier policy earned, after the state has moved on."""
+    """`learn` takes what an earlier policy earned, whatever was asked since: acting leaves the state as it is."""
+    for plays in range(TURNS // 2):
+        prompt, late = case.trial().run(plays), case.trial().run(plays)
+        answer = late.ask()
+        prompt.play()
+        late.ask()
+        late.learn(answer)
+        what = f"asked once more before the answer to play {plays + 1} came, it learned otherwise:"
+        unchanged(held(late.state, late.everyone), held(prompt.state, prompt.everyone), what)
     trial = case.trial().run(2)
     for _ in range(3):
         waiting = [trial.ask(), trial.ask(), trial.ask()]
@@ -88,13 +95,6 @@ def others_can_teach_it(case: BaseCase) -> None:
         case.base.learn(trial.state, moment.rows, bare, trial.streams("learn", moment.rows))
 
 
-@demand()
-def no_global_randomness(case: BaseCase) -> None:
-    """Neither `random` nor `np.random` is drawn from or seeded."""
-    with nothing_global_drawn():
-        case.trial().run(3)
-
-
 # --- What it says ----------------------------------------------------------------------------------------------------
 
 
@@ -103,10 +103,15 @@ def bound_is_positive_concave_and_finite(case: BaseCase) -> None:
     """`bound(delta)`, where there is one, is positive, finite, concave and never falls; so is its shape."""
     plays = np.unique(np.geomspace(1, 1e6, 400).astype(np.int64)).astype(np.float64)
     for delta in (0.5, 0.01, 1e-6):
-        bound = case.base.bound(delta)
-        for mode in ("literal", "shape") if bound else ():
-            assert bound is not None
-            U = bound(plays, mode)
+        bound: Any = case.base.bound(delta)
+        if bound is None:
+            return
+        if not isinstance(bound, Bound):
+            broken(f"bound must return Bound(literal, shape) or None, not {shown(bound)}")
+        if not (isinstance(bound.shape, tuple) and all(isinstance(term, Term) for term in bound.shape)):
+            broken(f"the shape of a bound must be a tuple of Terms, not {shown(bound.shape)}")
+        for mode in ("literal", "shape"):
+            U = np.asarray(bound(plays, mode))
             what = f"the {mode} bound at delta = {delta}"
             if not (np.isfinite(U) & (U > 0)).all():
                 at = np.flatnonzero(~(np.isfinite(U) & (U > 0)))[0]

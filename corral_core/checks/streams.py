@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.checks.rules import Broken
-from corral_core.rows import Array, object_array
+from corral_core.rows import Array
 
 # How many parameters come before `size`.
 PARAMETERS = {
@@ -31,6 +31,15 @@ PARAMETERS = {
     **dict.fromkeys(("lognormal", "binomial", "negative_binomial", "vonmises", "wald", "f"), 2),
     **dict.fromkeys(("triangular", "hypergeometric", "noncentral_f"), 3),
     "noncentral_chisquare": 2,
+}
+AFTER_SIZE = {  # what may come after it, by position
+    "random": ("dtype", "out"),
+    "standard_normal": ("dtype", "out"),
+    "standard_exponential": ("dtype", "method", "out"),
+    "standard_gamma": ("dtype", "out"),
+    "integers": ("dtype", "endpoint"),
+    "choice": ("replace", "p", "axis", "shuffle"),
+    "multivariate_normal": ("check_valid", "tol", "method"),
 }
 VECTORS = {"choice": 1, "dirichlet": 1, "multinomial": 2, "multivariate_normal": 2}  # a vector a draw, or from one
 
@@ -86,7 +95,11 @@ class Streams:
         if not axis:
             raise Misdrawn("rng.permuted must shuffle within rows: give it an axis of 1 or more")
         self._check("permuted", x.shape)
-        return np.asarray([stream.permuted(row, axis=axis - 1) for stream, row in zip(self.streams, x, strict=True)])
+        return (
+            x.copy()
+            if not len(self)
+            else np.asarray([stream.permuted(row, axis=axis - 1) for stream, row in zip(self.streams, x, strict=True)])
+        )
 
     def spawn(self, children: int) -> list[Streams]:
         spawned = [stream.spawn(children) for stream in self.streams]
@@ -94,8 +107,10 @@ class Streams:
 
     def _draw(self, name: str, *given: Any, **options: Any) -> Array:
         count = PARAMETERS[name]
-        out = options.pop("out", None)
-        size = options.pop("size", given[count] if len(given) > count else None if out is None else out.shape)
+        options |= _by_name(name, given[count:])
+        out, size = options.pop("out", None), options.pop("size", None)
+        if size is None and out is not None:
+            size = out.shape
         shapes = [np.shape(value) for value in (*given[:count], *options.values()) if not isinstance(value, str | type)]
         shape = np.broadcast_shapes(*shapes) if size is None else tuple(np.atleast_1d(size).tolist())
         self._check(name, shape)
@@ -103,6 +118,8 @@ class Streams:
         def row_of(value: Any, row: int) -> Any:
             return np.broadcast_to(value, shape)[row] if np.ndim(value) else value
 
+        if not len(self):
+            return np.asarray(getattr(np.random.default_rng(0), name)(*given[:count], size=shape, **options))
         drawn = [
             getattr(stream, name)(
                 *(row_of(value, row) for value in given[:count]),
@@ -111,7 +128,7 @@ class Streams:
             )
             for row, stream in enumerate(self.streams)
         ]
-        found = _stacked(drawn, shape)
+        found = np.stack([np.asarray(each) for each in drawn])
         if out is None:
             return found
         out[...] = found
@@ -120,13 +137,16 @@ class Streams:
 
     def _draw_vectors(self, name: str, *given: Any, **options: Any) -> Array:
         count = VECTORS[name]
-        size = options.pop("size", given[count] if len(given) > count else None)
+        options |= _by_name(name, given[count:])
+        size = options.pop("size", None)
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
         self._check(name, shape)
         if not options.get("replace", True):
             raise Misdrawn("rng.choice without replacement draws from all rows at once; use rng.permuted(..., axis=1)")
+        if not len(self):
+            return np.asarray(getattr(np.random.default_rng(0), name)(*given[:count], size=shape, **options))
         drawn = [getattr(stream, name)(*given[:count], size=shape[1:], **options) for stream in self.streams]
-        return _stacked(drawn, shape)
+        return np.stack([np.asarray(each) for each in drawn])
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
         if not shape or shape[0] != len(self):
@@ -137,9 +157,6 @@ class Streams:
             )
 
 
-def _stacked(drawn: list[Any], shape: tuple[int, ...]) -> Array:
-    if not drawn:
-        return np.empty(shape)
-    if isinstance(drawn[0], str):
-        return object_array(drawn)
-    return np.stack([np.asarray(each) for each in drawn])
+def _by_name(name: str, given: tuple[Any, ...]) -> dict[str, Any]:
+    """The size and what was given after it, by position."""
+    return dict(zip(("size", *AFTER_SIZE.get(name, ())), given, strict=False))

@@ -51,10 +51,13 @@ def named(thing: Any) -> str:
     changed = []
     for field in attrs.fields(type(thing)):
         value = getattr(thing, field.name)
-        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
+        default: Any = field.default
+        if isinstance(default, attrs.Factory) and not default.takes_self:  # type: ignore[arg-type]
+            default = default.factory()
         if "hidden" not in field.metadata and field.init and not _equal(value, default):
             changed.append(f"{field.name}={value}")
-    return f"{thing.name}({', '.join(changed)})" if changed else str(thing.name)
+    name = getattr(thing, "name", type(thing).__name__)
+    return f"{name}({', '.join(changed)})" if changed else str(name)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -69,6 +72,7 @@ class Moment:
     """One play of some learners, and all it takes to replay it."""
 
     rows: Array
+    plays: Array  # how many each learner had made before
     policy: Any
     streams: Streams  # as they were before the learners acted
     seen: list[Observation]
@@ -109,18 +113,21 @@ class Trial:
         numbered = [slot * 1000 + row for slot in range(len(bases)) for row in rows] if ids is None else ids
         self.ids = np.array(numbered, dtype=np.int64)
         self.played = np.zeros(len(everyone), dtype=np.int64)
-        instance = environment.draw(len(rows), Streams.seeded((seed, 0), rows))  # type: ignore[arg-type]
-        self.instance = instance.take(everyone)
+        streams = Streams.seeded((seed, 0), np.take(rows, everyone))
+        self.instance = environment.draw(len(everyone), streams)  # type: ignore[arg-type]
         self.everyone = np.arange(len(everyone))
-        given = given_rows(bases, environment.shown(instance), len(rows))
+        first = self.instance.take(np.arange(len(rows)))  # kin meet the same instances
+        given = given_rows(bases, environment.shown(first), len(rows))
         self.player = Player(self.base, given, self.streams("init", self.everyone))
         record_of(self.state, self.base, "init")
         self.moments: list[Moment] = []
 
-    def streams(self, role: str, rows: Array) -> Any:
+    def streams(self, role: str, rows: Array, plays: Array | None = None) -> Any:
         """Streams anew at every play: a row draws alike in an episode that ends and in one that waits for others."""
         key = (self.seed, 1 + ("init", "play", "act", "learn").index(role))
-        return Streams.joined(Streams.seeded((*key, self.played[row]), [self.ids[row]]) for row in rows)
+        numbers = self.played[rows] if plays is None else plays
+        pairs = zip(numbers, self.ids[rows], strict=True)
+        return Streams.joined(Streams.seeded((*key, number), [identity]) for number, identity in pairs)
 
     @property
     def state(self) -> Any:
@@ -132,38 +139,55 @@ class Trial:
         self.learn(moment)
         return moment
 
-    def ask(self, rows: Any = None) -> Moment:
-        """Act and be paid."""
+    def ask(self, rows: Any = None, *, watch: bool = False) -> Moment:
+        """Act and be paid; with `watch`, broken where acting changes the policy or what was seen."""
         rows = self.everyone if rows is None else np.asarray(rows, dtype=np.intp)
         draws = self.streams("act", rows)
         policy = record_of(self.player.next_policy(0, rows, draws), self.base, "policy")
         if len(policy) != len(rows):
             broken(f"policy(state, rows) of {len(rows)} rows has {len(policy)}")
         before = copy.deepcopy(draws)
-        kept = own_objects(policy)
+        kept = policy.detached().replace()  # as smoothing keeps it
         seen: list[Observation] = []
         decisions: list[Any] = []
+        taking_part = np.arange(len(rows))
 
         def act(observation: Observation) -> Array:
-            decision = self.player.act(policy, observation, draws)
-            actions = actions_in(decision, self.base, self.problem, observation, len(rows))
             seen.append(copy.deepcopy(observation))
+            before = held(policy, taking_part) if watch else {}
+            decision = self.player.act(policy, observation, draws)
+            if watch:
+                unchanged(held(policy, taking_part), before, "act changed its policy (of a lifted base, the learner):")
+                unchanged(held(observation, taking_part), held(seen[-1], taking_part), "act changed what it saw:")
             decisions.append(copy.deepcopy(decision))
-            return actions
+            return actions_in(decision, self.base, self.problem, observation, len(rows))
 
         instance = self.instance.take(rows)
         play = self.environment.play(instance, act, self.streams("play", rows))
         self.instance.put(rows, instance)
         decision = stack(decisions) if self.problem.episodic else decisions[-1]
         feedback = Feedback(observation=play.observation, decision=decision, reward=play.reward)
-        moment = Moment(rows, kept, before, seen, decisions, np.array(feedback.action), np.array(play.reward), feedback)
+        moment = Moment(
+            rows,
+            self.played[rows],
+            kept,
+            before,
+            seen,
+            decisions,
+            np.array(feedback.action),
+            np.array(play.reward),
+            feedback,
+        )
         self.moments.append(moment)
         self.played[rows] += 1
         return moment
 
     def learn(self, moment: Moment) -> None:
         """What the play of a moment brought."""
-        self.player.learn(0, moment.rows, moment.feedback, self.streams("learn", moment.rows))
+        streams = self.streams("learn", moment.rows, moment.plays)
+        learned: Any = self.base.learn(self.state, moment.rows, moment.feedback, streams)
+        if learned is not None:
+            broken(f"learn must change the state in place and return nothing, not {shown(learned)}")
 
     def restart(self, rows: Array, ids: Sequence[int]) -> None:
         """Fresh learners in these rows, with streams of these numbers."""
@@ -185,12 +209,6 @@ class Trial:
         return [found for moment in self.moments if (found := moment.of(row)) is not None]
 
 
-def own_objects(policy: Rows) -> Rows:
-    """A policy whose Python objects are copies; its arrays are those it was handed over with."""
-    held = {name: value for name, value in policy._values() if isinstance(value, np.ndarray) and value.dtype == object}
-    return policy.replace(**{name: copy.deepcopy(value) for name, value in held.items()})
-
-
 def compare(found: Trial, wanted: Trial, pairs: Callable[[int], int], what: str) -> None:
     """Learner `row` of one trial must have played as learner `pairs(row)` of the other."""
     for row in found.everyone.tolist():
@@ -204,16 +222,25 @@ def compare_plays(found: list[tuple[Array, Array]], wanted: list[tuple[Array, Ar
                 broken(f"{what}, at play {number}: {name} {shown(value)} in place of {shown(expected)}")
 
 
-def held(record: Rows, rows: Array) -> dict[str, Array]:
-    """Copies of these rows of every array, by dotted name; Python objects pickled, logs left out."""
+def arrays_of(record: Rows) -> dict[str, Array]:
+    """Every array by dotted name; logs are left out."""
     found: dict[str, Array] = {}
     for name, value in record._values():
         if isinstance(value, Rows):
-            found |= {f"{name}.{key}": array for key, array in held(value, rows).items()}
+            found |= {f"{name}.{key}": array for key, array in arrays_of(value).items()}
         elif isinstance(value, np.ndarray):
-            taken = value.take(rows, axis=0)
-            found[name] = object_array([_fingerprint(item) for item in taken]) if value.dtype == object else taken
+            found[name] = value
     return found
+
+
+def held(record: Rows, rows: Array) -> dict[str, Array]:
+    """Copies of these rows of every array, by dotted name, with fingerprints in place of Python objects."""
+
+    def copied(array: Array) -> Array:
+        found: Array = array.take(rows, axis=0)
+        return object_array([_fingerprint(item) for item in found]) if array.dtype == object else found
+
+    return {name: copied(array) for name, array in arrays_of(record).items()}
 
 
 def _fingerprint(item: Any) -> bytes:

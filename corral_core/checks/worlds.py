@@ -137,7 +137,7 @@ class SmallChain(EpisodicMdp):
             episodic=True,
             states=self.states,
             stages=self.stages,
-            noise=NOISE * self.stages**0.5,
+            noise=(self.stages * NOISE**2 + self.stages**2 / 4) ** 0.5,  # of rewards, and of where one gets
             low=0.0,
             high=float(self.stages),
         )

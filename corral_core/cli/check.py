@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,23 +37,43 @@ def check(
     """
     from corral_core.checks.cases import check_all
     from corral_core.checks.names import subjects_of
-    from corral_core.checks.rules import judged
+    from corral_core.checks.rules import judged, out_of_date
     from corral_core.cli.listing import show_json
+    from corral_core.cli.text import say
 
     expected = _expected(expect or [])
-    subjects = [subject for name in names for subject in subjects_of(name)]
-    failed, found = False, []
+    with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints has no place in our output
+        subjects = [subject for name in names for subject in subjects_of(name)]
+    found: list[tuple[Subject, list[Outcome]]] = []
     for subject in subjects:
-        with _waiting(f"{subject.kind} {subject.name} ..."):
-            outcomes = judged(list(check_all(subject.cases, expected)), expected)
-        failed |= bool(subject.problems) or any(outcome.result == "failed" for outcome in outcomes)
+        with _waiting(f"{subject.kind} {subject.name} ..."), contextlib.redirect_stdout(sys.stderr):
+            outcomes = [judged(outcome, expected) for outcome in check_all(subject.cases, expected)]
         found.append((subject, outcomes))
         if not as_json:
             _show(subject, outcomes)
+    everything = [outcome for _, outcomes in found for outcome in outcomes]
+    stale = out_of_date(everything, expected)
     if as_json:
         show_json([row for subject, outcomes in found for row in _rows(subject, outcomes)])
-    if failed:
+    for sentence in stale:
+        say(f"failed: {sentence}") if not as_json else print(f"failed: {sentence}", file=sys.stderr)
+    if not as_json:
+        _hint(names)
+    if stale or any(subject.problems for subject in subjects) or any(each.result == "failed" for each in everything):
         raise typer.Exit(1)
+
+
+def _hint(names: list[str]) -> None:
+    """A base may be called like its plugin: say how to check all that the plugin brings."""
+    from corral_core.checks.names import plugin_called
+    from corral_core.cli.text import say
+    from corral_core.registry import get_registry
+
+    registry = get_registry()
+    for name in names:
+        plugin = plugin_called(name, registry) if registry.find(name) else None
+        if plugin and plugin.name != name:
+            say(f"To check all that the plugin {plugin.name} brings: corral check {plugin.name}")
 
 
 def _expected(given: list[str]) -> dict[str, str]:
@@ -75,7 +97,9 @@ def _show(subject: Subject, outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         by_check.setdefault(outcome.check.name, []).append(outcome)
     rows = [(name, _worst(each), each[0].check.demands) for name, each in by_check.items()]
-    if rows:
+    if rows and sys.stdout.isatty() and shutil.get_terminal_size().columns < 90:
+        show_table(("check", "result"), [row[:2] for row in rows])  # no room for sentences
+    elif rows:
         show_table(("check", "result", "demands"), rows)
     for problem in subject.problems:
         say(f"failed: {problem}", following="  ")
@@ -123,8 +147,6 @@ def _rows(subject: Subject, outcomes: list[Outcome]) -> list[dict[str, str]]:
 
 def _waiting(what: str):  # type: ignore[no-untyped-def]
     """Show on a terminal what is being checked."""
-    import contextlib
-
     if not sys.stderr.isatty():
         return contextlib.nullcontext()
     from rich.console import Console

@@ -79,12 +79,13 @@ def _check_name(name: str) -> None:
 def _check_free(name: str) -> None:
     """Refuse a name under which somebody registers what this plugin would."""
     from corral_core.known import known
-    from corral_core.plugins import Kind
+    from corral_core.plugins import KINDS, Kind
     from corral_core.registry import get_registry
 
     registry = get_registry()
-    brings: dict[Kind, str] = {"base": name, "environment": f"{name}-arms", "experiment": f"{name}-experiment"}
-    for kind, called in brings.items():
+    brings: list[tuple[Kind, str]] = [("environment", f"{name}-arms"), ("experiment", f"{name}-experiment")]
+    brings += [(kind, name) for kind in KINDS]  # a name that means two things confuses whoever asks for it
+    for kind, called in brings:
         here = {entry.name: entry.plugin for entry in registry.entries(kind)}
         owner = here.get(called) or known(kind).get(called)
         if owner:
@@ -203,14 +204,18 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
 def _say_what_next(name: str, folder: Path) -> None:
     import os
     from shlex import quote
+    from subprocess import list2cmdline
+
+    def quoted(path: str) -> str:
+        return list2cmdline([path]) if os.name == "nt" else quote(path)
 
     path = str(folder)
     steps = {
-        f"pip install {quote(path if os.path.isabs(path) else os.path.join('.', path))}": "install it",
+        f"pip install {quoted(path if os.path.isabs(path) else os.path.join('.', path))}": "install it",
         "corral list-bases": f"{name} is among them",
-        f"corral check {name}": "does it keep Corral's rules?",
+        f"corral check corral-{name}": "does it keep Corral's rules?",
         f"corral run {name}-experiment": "play its experiment",
-        f"pytest {quote(path)}": "run its tests (pip install pytest)",
+        f"pytest {quoted(path)}": "run its tests (pip install pytest)",
     }
     print(f"{path} is a plugin with a base, an environment, an experiment and their tests. Try it:\n")
     widest = max(map(len, steps))

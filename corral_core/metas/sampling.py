@@ -29,8 +29,10 @@ def among(active: Array, weights: Array) -> Array:
     if active.all():
         return weights
     kept = np.where(active, weights, 0.0)
-    kept /= kept.sum(axis=0)
-    return kept
+    total = kept.sum(axis=0)
+    if not total.all():  # all the weight lay on bases that are dropped
+        kept, total = np.where(total > 0, kept, active), np.where(total > 0, total, active.sum(axis=0))
+    return np.asarray(kept / total)
 
 
 def rate_of(value: float | str, rounds: int, parameter: str) -> float | None:

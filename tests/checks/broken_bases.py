@@ -1,119 +1,22 @@
-"""A sound base, and for every check one that breaks that rule and no other."""
+"""For every check of bases one that breaks that rule and no other."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+import sound_bases
 from breaking import rules
+from sound_bases import Learner, Policy, Sound, SoundAndRare, SoundAndSimple, State
 
 from corral_core.bounds import Bound, Term
-from corral_core.lift import Lifted
-from corral_core.protocols import Base, fitted, knob, parameter
+from corral_core.protocols import parameter
 from corral_core.rows import Array, Rows
 
+SOUND = sound_bases.SOUND
 BROKEN, breaks = rules()
-
-
-class State(Rows):
-    pulls: Array  # (rows, arms)
-    total: Array  # (rows, arms)
-    greedy: Array  # the arm of the best mean
-    played: Array
-    epsilon: Array
-
-
-class Policy(Rows):
-    greedy: Array
-    epsilon: Array
-
-
-@attrs.frozen
-class Sound(Base):
-    """Epsilon-greedy with a fixed rate."""
-
-    name: ClassVar[str] = "sound"
-    formula: ClassVar[str] = "3 sqrt(s)"
-
-    epsilon: float = knob(0.3, help="share of random play", validator=attrs.validators.in_((0.3, 0.6, 0.0)))
-    arms: int = fitted(help="number of arms")
-    horizon: int = fitted(help="plays")
-
-    def init(self, given: Any, rng: Any) -> Any:
-        rows = len(given)
-        zeros = np.zeros((rows, self.arms))
-        return State(zeros, zeros.copy(), np.zeros(rows, np.int64), np.zeros(rows), np.array(given.epsilon, float))
-
-    def policy(self, state: Any, rows: Array) -> Any:
-        return Policy(state.greedy[rows], state.epsilon[rows])
-
-    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
-        share = rng.random(len(policy)) / np.maximum(policy.epsilon, 1e-12)
-        return np.where(share < 1, share * self.arms, policy.greedy).astype(np.intp)
-
-    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
-        state.pulls[rows, feedback.action] += 1
-        state.total[rows, feedback.action] += feedback.reward
-        state.played[rows] += 1
-        mean = state.total[rows] / np.maximum(state.pulls[rows], 1)
-        state.greedy[rows] = mean.argmax(axis=1)
-
-    def bound(self, delta: float) -> Bound | None:
-        return Bound(lambda s: 3 * np.sqrt(s), (Term(3.0, 0.5),))
-
-
-class RareState(State):
-    asked: Array  # the greedy arm of the last policy asked for
-
-
-@attrs.frozen
-class SoundAndRare(Sound):
-    """The same, which says when its policy changes."""
-
-    name: ClassVar[str] = "sound-and-rare"
-
-    @property
-    def rarely_changes(self) -> bool:
-        return True
-
-    def init(self, given: Any, rng: Any) -> Any:
-        state = super().init(given, rng)
-        fields = {name: getattr(state, name) for name in state.names}
-        return RareState(**fields, asked=np.full(len(given), -1))
-
-    def policy(self, state: Any, rows: Array) -> Any:
-        state.asked[rows] = state.greedy[rows]
-        return super().policy(state, rows)
-
-    def changed(self, state: Any, rows: Array) -> Array:
-        return np.asarray(state.asked[rows] != state.greedy[rows])
-
-
-class Learner:
-    """The arm of the best mean, and every arm once before that."""
-
-    def __init__(self, arms: int) -> None:
-        self.pulls, self.total = [0] * arms, [0.0] * arms
-
-    def act(self, context: Any, rng: Any) -> int:
-        means = [total / pulls if pulls else np.inf for total, pulls in zip(self.total, self.pulls, strict=True)]
-        return int(np.argmax(means))
-
-    def learn(self, context: Any, action: int, reward: float) -> None:
-        self.pulls[action] += 1
-        self.total[action] += reward
-
-
-@attrs.frozen
-class SoundAndSimple(Lifted):
-    """One learner at a time."""
-
-    name: ClassVar[str] = "sound-and-simple"
-    learner: ClassVar[type[Learner]] = Learner
-
-    def make(self, problem: Any) -> Any:
-        return self.learner(problem.arms)
 
 
 # --- First ------------------------------------------------------------------------------------------------------------
@@ -149,6 +52,14 @@ class ShapesOfStates(Sound):
 
     def init(self, given: Any, rng: Any) -> Any:
         return {"pulls": np.zeros((len(given), self.arms))}
+
+
+@breaks("shapes")
+class LearnsElsewhere(Sound):
+    """Returns a new state, and leaves the old one as it is."""
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> Any:
+        return state.take(rows)
 
 
 @breaks("single-row")
@@ -319,16 +230,22 @@ class PolicyIsNoLargerThanTheState(Sound):
         return LargePolicy(state.greedy[rows], state.epsilon[rows], np.zeros((len(rows), 100)))
 
 
-class Shared(Learner):
+class Settled(Learner):
+    """Tries every arm in turn for twenty plays; after twelve it takes itself for settled, and shares its copies."""
+
+    def act(self, context: Any, rng: Any) -> int:
+        played = sum(self.pulls)
+        return played % len(self.pulls) if played < 20 else super().act(context, rng)
+
     def snapshot(self) -> Any:
-        return self
+        return self if sum(self.pulls) >= 12 else copy.deepcopy(self)
 
 
 @breaks("smoothed-regret-follows-the-running-mean")
 class SmoothedRegretFollowsTheRunningMean(SoundAndSimple):
-    """A copy of a learner goes on learning with it."""
+    """Copies of a learner go on learning with it, once it has played a while."""
 
-    learner: ClassVar[type[Learner]] = Shared
+    learner: ClassVar[type[Learner]] = Settled
 
 
 # --- States -----------------------------------------------------------------------------------------------------------
@@ -356,6 +273,16 @@ class StatesSurviveSaving(Sound):
     def init(self, given: Any, rng: Any) -> Any:
         state = super().init(given, rng)
         return StateThatForgets(**{name: getattr(state, name) for name in state.names})
+
+
+@breaks("arguments-are-left-alone")
+class PoliciesAreLeftAlone(Sound):
+    """Wipes the policy after use."""
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        action = super().act(policy, observation, rng)
+        policy.greedy[:] = action
+        return action
 
 
 @breaks("arguments-are-left-alone")
@@ -469,6 +396,3 @@ class SaysItsName(Sound):
 
     name: ClassVar[str] = "Says Its Name"
     unused: float = parameter(1.0, help="nothing")
-
-
-SOUND = (Sound, SoundAndRare, SoundAndSimple)

@@ -9,7 +9,7 @@ import numpy as np
 from breaking import rules
 
 from corral_core.checks.worlds import SmallChain
-from corral_core.environments import Bandit, gaussian
+from corral_core.environments import Bandit, chosen, gaussian
 from corral_core.protocols import Observation, Problem, parameter
 from corral_core.rows import Array, Rows
 
@@ -148,11 +148,18 @@ class ObservationsMatchTheProblem(Sound):
         return Observation(mask=np.ones((len(instance), self.arms), dtype=bool))
 
 
-@breaks("observations-match-the-problem")
+@breaks("shapes")
 class PromisedFeatures(Sound):
     """Says that features change, and shows none."""
 
     says: ClassVar[dict[str, Any]] = {"changing": True, "dimension": 2}
+
+
+@breaks("observations-match-the-problem")
+class FeaturesUnseen(Sound):
+    """Says that arms have features, and shows none."""
+
+    says: ClassVar[dict[str, Any]] = {"dimension": 2}
 
 
 @breaks("observations-match-the-problem")
@@ -180,12 +187,11 @@ class MeansLieWhereTheProblemSays(Sound):
 
 @breaks("regret-is-never-negative")
 class RegretIsNeverNegative(Sound):
-    """Once in five hundred plays regret is too little, and as often too much."""
+    """Where the first arm pays very much, its regret is too little."""
 
     def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
         reward, regret = super().pay(instance, observation, action, rng)
-        uniform = rng.random(len(action))
-        return reward, regret + 0.3 * (uniform > 0.998) - 0.3 * (uniform < 0.002)
+        return reward, regret - 0.1 * ((instance.mean[:, 0] > 0.73) & (action == 0))
 
 
 @breaks("regret-is-never-negative")
@@ -211,6 +217,24 @@ class GapsOfTheBestAction(SoundChain):
     def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
         following, reward, ends, gap = super().step(instance, stage, state, action, rng)
         return following, reward, ends, gap + (0.1 if stage == 0 else 0.0)
+
+
+@breaks("regret-is-from-means")
+class RegretIsFromMeans(Sound):
+    """Measures regret by rewards: the largest that any arm would have paid less this one."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward = instance.mean + 0.05 * rng.standard_normal(instance.mean.shape)
+        return chosen(reward, action), reward.max(axis=1) - chosen(reward, action)
+
+
+@breaks("regret-is-from-means")
+class GapsAreFromMeans(SoundChain):
+    """Adds to gaps what cancels out on average."""
+
+    def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
+        following, reward, ends, gap = super().step(instance, stage, state, action, rng)
+        return following, reward, ends, gap * 2 * rng.random(len(gap))
 
 
 @breaks("regret-is-what-means-differ-by")

@@ -172,6 +172,14 @@ class ProbabilityIsThatOfTheChoice(Sound):
         return chosen, np.sqrt(probability)
 
 
+@breaks("probability-is-that-of-the-choice")
+class DrawsInSecret(Sound):
+    """Draws, and does not say with which probability."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        return super().choose(state, active, rng)[0], None
+
+
 @breaks("choices-follow-the-probabilities")
 class ChoicesFollowTheProbabilities(Sound):
     """Chooses uniformly, and says otherwise."""

@@ -27,6 +27,8 @@ DRAWS: dict[str, Callable[[Any, Array], Any]] = {
     "binomial": lambda rng, rows: rng.binomial(rows, 0.5),
     "exponential": lambda rng, rows: rng.standard_exponential((len(rows),), method="inv"),
     "choice": lambda rng, rows: rng.choice(6, size=(len(rows), 2), p=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1]),
+    "by position": lambda rng, rows: rng.integers(0, 1, len(rows), np.int32, True),
+    "choice by position": lambda rng, rows: rng.choice(3, len(rows), True, [0.0, 0.0, 1.0]),
     "choice of words": lambda rng, rows: rng.choice(["left", "right"], size=len(rows)),
     "dirichlet": lambda rng, rows: rng.dirichlet([1.0, 2.0], size=len(rows)),
     "multinomial": lambda rng, rows: rng.multinomial(9, [0.5, 0.5], size=len(rows)),
@@ -59,9 +61,12 @@ def test_every_distribution_is_known_by_its_parameters(name: str) -> None:
     assert drawn.shape == getattr(np.random.default_rng(1), name)(*values, (3, 2)).shape
 
 
-def test_no_rows_draw_nothing() -> None:
-    assert Streams([]).random(0).shape == (0,)
-    assert Streams([]).standard_normal((0, 4)).shape == (0, 4)
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_no_rows_draw_nothing(draw: Callable[[Any, Array], Any]) -> None:
+    nobody = np.zeros(0, dtype=int)
+    drawn, ordinary = draw(Streams([]), nobody), draw(np.random.default_rng(1), nobody)
+    assert drawn.shape == ordinary.shape
+    assert drawn.dtype.kind == ordinary.dtype.kind
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,7 @@ def test_no_rows_draw_nothing() -> None:
         (lambda rng: rng.permuted(np.zeros((3, 2))), "rng.permuted must shuffle within rows"),
         (lambda rng: rng.bit_generator, "rng.bit_generator cannot be told apart by rows"),
         (lambda rng: rng.choice(3, size=3, replace=False), "rng.choice without replacement"),
+        (lambda rng: rng.choice(3, 3, False), "rng.choice without replacement"),
     ],
 )
 def test_draws_that_cannot_be_told_apart(draw: Callable[[Any], Any], sentence: str) -> None:

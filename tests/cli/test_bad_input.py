@@ -310,7 +310,7 @@ def test_a_reward_that_is_no_number_stops_the_run_by_name(
     file, out = tmp_path / "experiment.toml", tmp_path / "out"
     file.write_text(GOOD.format(**{**PARTS, "environment": 'name = "bernoulli-arms"'}))
     line = refused(capfd, "run", str(file), "--engine", "serial", "--json", "--out", str(out))
-    assert f"curve corral: the reward of row 1 is {pays}; rewards must be finite numbers" in line
+    assert f"curve corral: broken: the reward of row 1 is {pays}; rewards must be finite numbers" in line
     assert list((out / "chunks").iterdir()) == []
 
 

@@ -83,7 +83,7 @@ def test_an_expected_failure(lopsided: str, capsys: pytest.CaptureFixture[str]) 
         (("knn-ucb",), "the base knn-ucb comes with corral-nonparam, which is not installed"),
         (("nowhere:Thing",), "nowhere:Thing cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
         (("json:dumps",), "a base, environment or meta can be checked, or a class of one, not <function dumps"),
-        (("json:JSONDecoder",), "JSONDecoder is not a class of bases, environments or metas"),
+        (("json:JSONDecoder",), "JSONDecoder is not a class derived from Base or Environment or Meta"),
         (("uniform", "--expect", "shape=why"), "there is no check 'shape'; did you mean shapes"),
         (("uniform", "--expect", "shapes"), "--expect takes CHECK=REASON"),
     ],

@@ -298,7 +298,7 @@ def test_it_says_what_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
     assert commands == [
         "pip install './my work/corral-demo'",
         "corral list-bases",
-        "corral check demo",
+        "corral check corral-demo",
         "corral run demo-experiment",
         "pytest 'my work/corral-demo'",
     ]

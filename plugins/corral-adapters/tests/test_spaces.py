@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 from corral_adapters.environments.gymnasium import Gymnasium
-from corral_adapters.environments.spaces import element, number, size
+from corral_adapters.environments.spaces import finite
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Tuple
 
 from corral_core.lift import lift
@@ -26,19 +26,21 @@ SPACES = {
 
 @pytest.mark.parametrize(("space", "count"), SPACES.values(), ids=SPACES)
 def test_numbers_and_elements_are_one_to_one(space: Any, count: int) -> None:
-    assert size(space) == count
+    numbered = finite(space)
+    assert numbered is not None
+    assert numbered.size == count
     for each in range(count):
-        found = element(space, each)
+        found = numbered.element(each)
         assert space.contains(found)
-        assert number(space, found) == each
+        assert numbered.number(found) == each
     space.seed(1)
     for _ in range(20):
-        assert 0 <= number(space, space.sample()) < count
+        assert 0 <= numbered.number(space.sample()) < count
 
 
-def test_other_spaces_have_no_size() -> None:
-    assert size(Box(0, 1)) is None
-    assert size(Tuple((Discrete(2), Box(0, 1)))) is None
+def test_other_spaces_are_not_finite() -> None:
+    assert finite(Box(0, 1)) is None
+    assert finite(Tuple((Discrete(2), Box(0, 1)))) is None
 
 
 class Cautious:

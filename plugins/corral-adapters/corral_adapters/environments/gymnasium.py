@@ -23,7 +23,7 @@ import numpy as np
 from attrs.validators import ge, optional
 from numpy.random import Generator
 
-from corral_adapters.environments.spaces import element, number, size
+from corral_adapters.environments.spaces import Finite, finite
 from corral_adapters.libraries import library, reason, table
 from corral_core.environments import EpisodicMdp
 from corral_core.errors import CorralError
@@ -34,6 +34,15 @@ from corral_core.rows import Array, Rows, object_array
 class Instance(Rows):
     env: Array  # a Gymnasium environment a row
     over: Array  # whether its episode is
+
+
+@attrs.frozen
+class Known:
+    """What is the same of all environments of one kind."""
+
+    problem: Problem
+    actions: Finite
+    states: Finite
 
 
 @attrs.frozen
@@ -49,9 +58,7 @@ class Gymnasium(EpisodicMdp):
     )
     low: float | None = parameter(None, help="least mean return that can occur")
     high: float | None = parameter(None, help="largest mean return that can occur")
-    _made: dict[str, Problem] = attrs.field(
-        init=False, factory=dict, eq=False, repr=False, metadata={"hidden": True}
-    )  # the problem, found out once
+    _known: list[Known] = attrs.field(init=False, factory=list, eq=False, repr=False, metadata={"hidden": True})
 
     def __attrs_post_init__(self) -> None:
         if self.low is not None and self.high is not None and not self.low < self.high:
@@ -66,20 +73,30 @@ class Gymnasium(EpisodicMdp):
 
     @property
     def problem(self) -> Problem:
-        if not self._made:
+        return self._found.problem
+
+    @property
+    def _found(self) -> Known:
+        """What one environment of this kind tells, found out once."""
+        if not self._known:
             env = self._make()
-            self._made["problem"] = Problem(
+            actions, states = (
+                self._finite(env.action_space, "actions"),
+                self._finite(env.observation_space, "observations"),
+            )
+            problem = Problem(
                 self.name,
-                arms=self._size(env.action_space, "actions"),
-                states=self._size(env.observation_space, "observations"),
+                arms=actions.size,
+                states=states.size,
                 stages=self._steps(env),
                 episodic=True,
                 low=self.low,
                 high=self.high,
                 regret=False,
             )
+            self._known.append(Known(problem, actions, states))
             env.close()
-        return self._made["problem"]
+        return self._known[0]
 
     def draw(self, rows: int, rng: Generator) -> Instance:
         return Instance(object_array([self._make() for _ in range(rows)]), np.ones(rows, dtype=bool))
@@ -87,17 +104,18 @@ class Gymnasium(EpisodicMdp):
     def start(self, instance: Instance, rng: Generator) -> Array:
         seeds = rng.integers(2**31, size=len(instance))
         instance.over[:] = False
-        found = [number(env.observation_space, env.reset(seed=int(seed))[0]) for env, seed in _pairs(instance, seeds)]
+        number = self._found.states.number
+        found = [number(env.reset(seed=int(seed))[0]) for env, seed in zip(instance.env, seeds, strict=True)]
         return np.asarray(found, dtype=np.int64)
 
     def step(
         self, instance: Instance, stage: int, state: Array, action: Array, rng: Generator
     ) -> tuple[Array, Array, Array, Array | None]:
-        following, reward = np.array(state), np.zeros(len(state))
+        following, reward, known = np.array(state), np.zeros(len(state)), self._found
         for row in np.flatnonzero(~instance.over):
             env = instance.env[row]
-            seen, earned, terminated, truncated, _ = env.step(element(env.action_space, int(action[row])))
-            following[row], reward[row] = number(env.observation_space, seen), earned
+            seen, earned, terminated, truncated, _ = env.step(known.actions.element(int(action[row])))
+            following[row], reward[row] = known.states.number(seen), earned
             instance.over[row] = terminated or truncated
         return following, reward, instance.over.copy(), None
 
@@ -109,8 +127,8 @@ class Gymnasium(EpisodicMdp):
         except Exception as error:
             raise CorralError(f"{self.name}: {self.id} cannot be made: {reason(error)}") from error
 
-    def _size(self, space: Any, what: str) -> int:
-        found = size(space)
+    def _finite(self, space: Any, what: str) -> Finite:
+        found = finite(space)
         if found is None:
             kind = type(space).__name__
             raise CorralError(f"{self.name} needs finitely many {what}; those of {self.id} are a {kind}")
@@ -121,7 +139,3 @@ class Gymnasium(EpisodicMdp):
         if steps is None:
             raise CorralError(f"{self.name}: an episode of {self.id} may last for ever; give it stages")
         return int(steps)
-
-
-def _pairs(instance: Instance, seeds: Array) -> Any:
-    return zip(instance.env, seeds, strict=True)

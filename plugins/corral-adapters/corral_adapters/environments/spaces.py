@@ -6,68 +6,75 @@ The elements of a product are counted with the last part running fastest.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 
 from corral_adapters.libraries import library
 
 
-def size(space: Any) -> int | None:
-    """How many elements a space has; None where it is not one of these."""
-    found = _parts(space)
-    return None if found is None else math.prod(count for _, count in found)
+@attrs.frozen(eq=False)
+class Finite:
+    """A space whose elements are made of whole numbers, each from a first value on and so many."""
+
+    parts: tuple[tuple[int, int], ...]
+    take_apart: Callable[[Any], Iterator[int]]
+    assemble: Callable[[Iterator[int]], Any]
+
+    @property
+    def size(self) -> int:
+        return math.prod(count for _, count in self.parts)
+
+    def number(self, element: Any) -> int:
+        """The number of an element, from 0."""
+        found = 0
+        for (first, count), value in zip(self.parts, self.take_apart(element), strict=True):
+            found = found * count + value - first
+        return found
+
+    def element(self, number: int) -> Any:
+        """The element of this number, as the environment wants it."""
+        values = []
+        for first, count in reversed(self.parts):
+            values.append(first + number % count)
+            number //= count
+        return self.assemble(reversed(values))
 
 
-def number(space: Any, element: Any) -> int:
-    """The number of an element, from 0."""
-    found = 0
-    for (first, count), value in zip(_parts(space) or (), _values(space, element), strict=True):
-        found = found * count + int(value) - first
-    return found
-
-
-def element(space: Any, number: int) -> Any:
-    """The element of this number, as the environment wants it."""
-    values = []
-    for first, count in reversed(_parts(space) or []):
-        values.append(first + number % count)
-        number //= count
-    return _assembled(space, values[::-1])
-
-
-def _parts(space: Any) -> list[tuple[int, int]] | None:
-    """First value and count of every number that an element is made of."""
+def finite(space: Any) -> Finite | None:
+    """A space of these kinds; None for any other."""
     spaces = library("gymnasium.spaces", "gymnasium")
     if isinstance(space, spaces.Discrete):
-        return [(int(space.start), int(space.n))]
+        return Finite(((int(space.start), int(space.n)),), lambda element: iter((int(element),)), next)
     if isinstance(space, spaces.MultiDiscrete):
         starts = getattr(space, "start", np.zeros_like(space.nvec))
-        return [(int(first), int(count)) for first, count in zip(starts.flat, space.nvec.flat, strict=True)]
+        pairs = zip(starts.flat, space.nvec.flat, strict=True)
+        return _array(tuple((int(first), int(count)) for first, count in pairs), space)
     if isinstance(space, spaces.MultiBinary):
-        return [(0, 2)] * math.prod(space.shape)
+        return _array(((0, 2),) * math.prod(space.shape), space)
     if isinstance(space, spaces.Tuple):
-        inner = [_parts(each) for each in space.spaces]
-        return None if None in inner else [part for each in inner for part in each or ()]
+        inner = [finite(each) for each in space.spaces]
+        return None if None in inner else _together([each for each in inner if each is not None])
     return None
 
 
-def _values(space: Any, element: Any) -> list[int]:
-    spaces = library("gymnasium.spaces", "gymnasium")
-    if isinstance(space, spaces.Tuple):
-        return [value for each, part in zip(space.spaces, element, strict=True) for value in _values(each, part)]
-    return [int(value) for value in np.ravel(element)]
+def _array(parts: tuple[tuple[int, int], ...], space: Any) -> Finite:
+    def assemble(values: Iterator[int]) -> Any:
+        found = [next(values) for _ in parts]
+        return np.asarray(found, dtype=space.dtype).reshape(space.shape)
+
+    return Finite(parts, lambda element: (int(value) for value in np.ravel(element)), assemble)
 
 
-def _assembled(space: Any, values: list[int]) -> Any:
-    spaces = library("gymnasium.spaces", "gymnasium")
-    if isinstance(space, spaces.Discrete):
-        return values[0]
-    if isinstance(space, spaces.Tuple):
-        made = []
-        for each in space.spaces:
-            count = len(_parts(each) or ())
-            made.append(_assembled(each, values[:count]))
-            values = values[count:]
-        return tuple(made)
-    return np.asarray(values, dtype=space.dtype).reshape(space.shape)
+def _together(inner: list[Finite]) -> Finite:
+    def take_apart(element: Any) -> Iterator[int]:
+        for each, part in zip(inner, element, strict=True):
+            yield from each.take_apart(part)
+
+    return Finite(
+        tuple(part for each in inner for part in each.parts),
+        take_apart,
+        lambda values: tuple(each.assemble(values) for each in inner),
+    )

@@ -1,0 +1,213 @@
+"""Rewards and regrets of an environment are what its problem says."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from corral_core.checks.environments import PLAYS, EnvironmentCase, Visit
+from corral_core.checks.rules import Checks, broken, same, shown
+from corral_core.checks.worlds import any_action, legal
+from corral_core.environments import Bandit, EpisodicMdp
+from corral_core.protocols import Observation
+from corral_core.rows import Array
+
+REGRETS = Checks()
+demand = REGRETS.demand
+ROUNDING = 1e-9
+
+
+@demand(when=lambda case: None not in (case.problem.low, case.problem.high, case.problem.noise))
+def rewards_lie_where_the_problem_says(case: EnvironmentCase) -> None:
+    """Mean rewards lie in [low, high], and rewards spread around them no more than `noise` says.
+
+    In every row one policy plays, always the same arm. Rewards within [low - 8 R, high + 8 R], R the sub-Gaussian scale
+    of the noise, fail with a probability of 1e-14; means outside [low, high], and where nothing else changes from play
+    to play variances above R^2, are told by more than 6 standard errors, which chance gives with one of 1e-7 in all.
+    """
+    problem, rows, plays = case.problem, 40, 100
+    low, high = problem.range
+    assert problem.noise is not None
+    visit = case.crowd(rows)
+    uniform = visit.draws.random((rows, problem.dimension or 1))
+    made = [visit.play(lambda observation: any_action(problem, observation, uniform)) for _ in range(plays)]
+    reward = np.array([play.reward for play in made])
+    outside = (reward < low - 8 * problem.noise - ROUNDING) | (reward > high + 8 * problem.noise + ROUNDING)
+    if outside.any():
+        broken(f"a reward was {reward[outside][0]:.6g}; low, high and noise are {low}, {high} and {problem.noise}")
+    _mean_inside(reward, low, high, "the mean reward")
+    if problem.regret:
+        _mean_inside(reward + [play.regret for play in made], low, high, "the mean of reward plus regret")
+    if problem.changing or problem.masked:
+        return
+    away = (reward - reward.mean(axis=0)) ** 2
+    for variance, error in ((away.mean(axis=0), away.std(axis=0) / np.sqrt(plays)), (away.mean(), _error(away))):
+        worst = np.max(variance - problem.noise**2 - 6 * error)
+        if worst > ROUNDING:
+            spread = np.sqrt(np.max(variance))
+            broken(f"rewards have a standard deviation of {spread:.4g} around their mean; noise is {problem.noise}")
+
+
+def _error(values: Array) -> float:
+    """The standard error of the mean of all."""
+    return float(values.std() / np.sqrt(values.size))
+
+
+def _mean_inside(values: Array, low: float, high: float, what: str) -> None:
+    """Of (plays, rows), by row: contexts may change from play to play, so that a row's spread is not noise alone."""
+    mean, away = values.mean(axis=0), 6 * values.std(axis=0, ddof=1) / np.sqrt(len(values)) + ROUNDING
+    if (mean < low - away).any() or (mean > high + away).any():
+        broken(f"{what} of a row lies between {mean.min():.4g} and {mean.max():.4g}; low and high are {low} and {high}")
+
+
+def has_regret(case: EnvironmentCase) -> bool:
+    return case.problem.regret
+
+
+@demand(when=has_regret)
+def regret_is_never_negative(case: EnvironmentCase) -> None:
+    """No play has a regret below zero, nor above high - low where that is known."""
+    problem, visit = case.problem, case.crowd(50).run(20)
+    regret = np.array([play.regret for play in visit.plays])
+    if regret.min() < -ROUNDING:
+        broken(f"the least regret was {regret.min():.6g}")
+    if problem.low is not None and problem.high is not None and not problem.episodic:
+        span = problem.high - problem.low
+        if regret.max() > span + ROUNDING:
+            broken(f"the largest regret was {regret.max():.6g}; low and high are {problem.low} and {problem.high}")
+
+
+@demand(when=lambda case: has_regret(case) and isinstance(case.environment, Bandit | EpisodicMdp))
+def the_best_policy_has_no_regret(case: EnvironmentCase) -> None:
+    """At every play some action has a regret of zero."""
+    visit = case.visit()
+    for number in range(1, PLAYS + 1):
+        least = _least_gaps(visit) if isinstance(case.environment, EpisodicMdp) else _least_regret(visit)
+        wrong = np.abs(least) > 1e-7
+        if wrong.any():
+            broken(f"at play {number} the least regret of any action is {shown(least)}, by row")
+        visit.play()
+
+
+@demand(when=lambda case: has_regret(case) and isinstance(case.environment, Bandit | EpisodicMdp))
+def regret_is_from_means(case: EnvironmentCase) -> None:
+    """The regret of an action does not depend on what it happened to earn."""
+    environment: Any = case.environment
+    visit = case.visit()
+    for number in range(1, PLAYS + 1):
+        instance, luck = copy.deepcopy(visit.instance), visit.luck
+        uniform = visit.draws.random((visit.rows, case.problem.dimension or 1))
+        seen: dict[str, Any]
+        if isinstance(environment, EpisodicMdp):
+            pay, state = environment.step, environment.start(instance, luck)
+            observation = Observation(state=state)
+            seen = {"stage": 0, "state": state}
+        else:
+            pay, observation = environment.pay, environment.observe(instance, luck)
+            seen = {"observation": observation}
+        action = any_action(case.problem, observation, uniform)
+        once, again = (
+            pay(copy.deepcopy(instance), **seen, action=action.copy(), rng=visit.stream(role, number))[-1]
+            for role in (3, 4)
+        )
+        if not same(once, again):
+            broken(f"at play {number} the same actions have the regret {shown(once)} and then {shown(again)}")
+        visit.play()
+
+
+def _least_regret(visit: Visit) -> Array:
+    """By row, with the context of the next play."""
+    environment: Any = visit.environment
+    problem, luck, instance = environment.problem, visit.luck, copy.deepcopy(visit.instance)
+    observation = environment.observe(instance, luck)
+
+    def regret(action: Array) -> Array:
+        paid = environment.pay(copy.deepcopy(instance), observation, action, copy.deepcopy(luck))
+        found: Array = paid[1]
+        return found
+
+    if problem.actions == "finite":
+        there = legal(problem, observation, visit.rows)
+        arms = [regret(np.where(there[:, arm], arm, there.argmax(axis=1))) for arm in range(there.shape[1])]
+        return np.asarray(np.min(arms, axis=0))
+    # means grow with <x, theta>: small steps along the axes give its direction, and that the best point
+    shape = (visit.rows, problem.dimension)
+    axes = np.ones(shape) if observation.features is None else observation.features
+    steps = 1e-4 * np.eye(problem.dimension)
+    gains = np.stack([regret(-axes * step) - regret(axes * step) for step in steps], axis=1)  # as axes * theta
+    length = np.linalg.norm(gains, axis=1, keepdims=True)
+    return regret(axes * gains / np.where(length > 0, length, 1.0))
+
+
+def _least_gaps(visit: Visit) -> Array:
+    """The largest, along an episode of random actions, of the least gap of any action, by row."""
+    environment: Any = visit.environment
+    problem, luck, draws = environment.problem, visit.luck, visit.draws
+    instance = copy.deepcopy(visit.instance)
+    state = environment.start(instance, luck)
+    alive, worst = np.ones(visit.rows, dtype=bool), np.zeros(visit.rows)
+    for stage in range(problem.stages or 0):
+        tried = [
+            environment.step(copy.deepcopy(instance), stage, state, np.full(visit.rows, arm), copy.deepcopy(luck))[3]
+            for arm in range(problem.arms)
+        ]
+        least = np.where(alive, np.min(tried, axis=0), 0.0)
+        worst = np.where(np.abs(least) > np.abs(worst), least, worst)
+        action = any_action(problem, Observation(state=state), draws.random((visit.rows, 1)))
+        following, _, ends, _ = environment.step(instance, stage, state, action, luck)
+        alive = alive & ~ends
+        state = np.where(alive, following, state)
+    return np.asarray(worst)
+
+
+@demand(when=has_regret)
+def regret_is_what_means_differ_by(case: EnvironmentCase) -> None:
+    """Reward plus regret has the same mean whatever is played: that of the best.
+
+    Policies meet the same instances and contexts: one plays what has the least regret and one what has most, one the
+    first arm and one the last. The rule is broken where the means of two are more than 5.5 standard errors apart: by
+    chance that happens with a probability of 8e-8.
+    """
+    rows, plays = 400, 6
+    for one, other in ("least", "most"), ("first", "last"):
+        totals = []
+        for kind in (one, other):
+            visit, total = case.crowd(rows), np.zeros(rows)
+            for _ in range(plays):
+                play = visit.play(_policy(visit, kind))
+                total += play.reward + play.regret
+            totals.append(total)
+        difference = totals[0] - totals[1]
+        if abs(difference.mean()) > 5.5 * _error(difference) + ROUNDING:
+            means = " and ".join(
+                f"{total.mean() / plays:.5g} with the {kind}" for total, kind in zip(totals, (one, other), strict=True)
+            )
+            what = "regret" if one == "least" else "arm"
+            broken(f"reward plus regret is {means} {what}, by play")
+
+
+def _policy(visit: Visit, kind: str) -> Callable[[Observation], Array]:
+    """Plays the first arm or the last, or what has the least regret or the most, where that can be found out."""
+    environment: Any = visit.environment
+    problem, luck = environment.problem, visit.luck
+
+    def by_place(observation: Observation) -> Array:
+        share = 0.0 if kind in ("first", "least") else 0.999
+        return any_action(problem, observation, np.full((visit.rows, problem.dimension or 1), share))
+
+    def by_regret(observation: Observation) -> Array:
+        there = legal(problem, observation, visit.rows)
+        pay = environment.step if problem.episodic else environment.pay
+        seen = (observation.stage[0], observation.state) if problem.episodic else (observation,)  # type: ignore[index]
+        tried = []
+        for arm in range(there.shape[1]):
+            action = np.where(there[:, arm], arm, there.argmax(axis=1))
+            tried.append(pay(copy.deepcopy(visit.instance), *seen, action, copy.deepcopy(luck))[-1])
+        sign = 1 if kind == "least" else -1
+        return np.asarray(np.where(there, sign * np.stack(tried, axis=1), np.inf).argmin(axis=1))
+
+    known = isinstance(environment, Bandit | EpisodicMdp) and problem.actions == "finite"
+    return by_regret if known and kind in ("least", "most") else by_place
