@@ -263,6 +263,21 @@ def test_what_is_resolved_is_written_down() -> None:
     assert parse(experiment.source) == experiment
 
 
+def test_names_that_would_be_alike_show_their_parameters() -> None:
+    metas = [{"name": "exp3p", "p": 0.1}, {"name": "exp3p"}]
+    compare = {"metas": metas, "alone": "plain", "bases": [{"name": "ucb", "scale": 0.5}]}
+    found = names(made(compare=compare))
+    assert found == [
+        "corral",
+        "exp3p(p=0.1)",
+        "exp3p",
+        "ucb",
+        "epsilon-greedy(c=1)",
+        "epsilon-greedy(c=10)",
+        "ucb(scale=0.5)",
+    ]
+
+
 def test_a_curve_that_would_be_drawn_twice_is_refused() -> None:
     with pytest.raises(CorralError, match="would draw 'ucb' twice"):
         made(compare={"bases": [{"name": "ucb"}]})

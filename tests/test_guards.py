@@ -6,16 +6,20 @@ import attrs
 import numpy as np
 import pytest
 from corral_linucb.bases.linucb import LinUcb
+from corral_mab.bases.rate import Rate
 from corral_mab.bases.ucb import Ucb
 from corral_mab.environments.arms import BernoulliArms
 
+from corral_core.checks.worlds import Small, SmallChain
 from corral_core.chunks import run_chunk
 from corral_core.errors import CorralError
 from corral_core.experiment import parse
 from corral_core.metas.corral import Corral
+from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
-from corral_core.protocols import Observation, Problem
+from corral_core.protocols import Observation, Problem, Verdict
+from corral_core.rows import Array, Rows
 from corral_core.selection import Selection
 from corral_core.simulation import Curve, bytes_per_row, try_out
 
@@ -94,6 +98,7 @@ THERE = np.ones((4, 3), dtype=bool)
     ("observation", "sentence"),
     [
         (SEEN, "ask needs an Observation, not ndarray"),
+        (Observation(), "the shop has features that change; every observation must show them"),
         (
             Observation(SEEN.tolist()),
             r"features must be numbers of shape \(4, 3, 2\): rows, arms, features, .* not list",
@@ -172,6 +177,80 @@ def test_choices_that_are_none(choice, sentence: str) -> None:
 
     with pytest.raises(CorralError, match=sentence):
         selection(Ucb(), Careless()).ask()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        (3, "careless: update must return a Verdict or None, not int 3"),
+        (Verdict(drop=np.zeros((4, 1), dtype=bool)), r"drop of a Verdict must be true or false, of shape \(1, 4\)"),
+        (Verdict(restart=np.zeros((1, 4))), r"restart of a Verdict must be true or false, .* not float64 of \(1, 4\)"),
+    ],
+)
+def test_verdicts_that_are_none(verdict, sentence: str) -> None:
+    @attrs.frozen
+    class Careless(Uniform):
+        name = "careless"
+
+        def update(self, state, chosen, probability, gain, active):
+            return verdict
+
+    chosen = selection(Ucb(), Careless())
+    with pytest.raises(CorralError, match=sentence):
+        chosen.tell(chosen.ask()[1], np.zeros(4))
+
+
+def test_importance_weights_need_probabilities() -> None:
+    @attrs.frozen
+    class Sure(OriginalCorral):
+        name = "sure"
+
+        def choose(self, state, active, rng):
+            return super().choose(state, active, rng)[0], None
+
+    with pytest.raises(CorralError, match="sure: importance-weighted feedback needs the probabilities of choices"):
+        selection(Ucb(), Sure()).ask()
+
+
+@pytest.mark.parametrize(
+    ("do", "sentence"),
+    [
+        (lambda: try_out(BernoulliArms, Ucb(), horizon=5), r"try_out takes instances: write BernoulliArms\(\)"),
+        (lambda: try_out(BernoulliArms(), [Ucb], horizon=5), r"try_out takes instances: write Ucb\(\), not Ucb"),
+        (
+            lambda: try_out(BernoulliArms(), Ucb(), horizon=5, preset="pratice"),
+            "preset must be paper or theory or practice",
+        ),
+    ],
+)
+def test_a_trial_that_is_set_up_wrongly(do, sentence: str) -> None:
+    with pytest.raises(CorralError, match=sentence):
+        do()
+
+
+@pytest.mark.parametrize("method", ["pay", "step"])
+def test_payments_that_are_not_all_there(method: str) -> None:
+    world = {"pay": Small(), "step": SmallChain()}[method]
+    half = attrs.frozen(type("Half", (type(world),), {method: lambda self, *arguments: np.zeros(3), "name": "half"}))()
+    with pytest.raises(CorralError, match=f"half: {method} must return"):
+        half.play(half.draw(3, np.random.default_rng(1)), lambda seen: np.zeros(3, dtype=int), np.random.default_rng(1))
+
+
+def test_a_validator_speaks_when_a_base_is_resolved() -> None:
+    with pytest.raises(CorralError, match="rate in the shop: 'arms' must be >= 2: 1"):
+        Rate().resolve(attrs.evolve(PROBLEM, environment="the shop", arms=1))
+
+
+def test_a_state_that_holds_a_number() -> None:
+    class Counted(Rows):
+        pulls: Array
+        clock: int
+
+    clocked = {"init": lambda self, given, rng: Counted(np.zeros(len(given)), 0), "name": "clocked"}
+    base = attrs.frozen(type("Clocked", (Ucb,), clocked))().resolve(PROBLEM)
+    curve = Curve("clocked", (base,), ("clocked",), None, PRESETS["paper"])
+    with pytest.raises(CorralError, match=r"clocked: init: Counted.clock must be an array, Rows or a Log, not int 0"):
+        bytes_per_row(BernoulliArms(arms=3), [curve], 10)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from corral_core.metas.corral import Corral
 from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
 from corral_core.players import smooth
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem, Trajectory, knob
+from corral_core.protocols import NOTHING, Feedback, Observation, Problem, Trajectory, fitted, knob
 from corral_core.selection import Selection
 from corral_core.simulation import try_out
 
@@ -186,6 +186,19 @@ def test_lifted_states_say_that_they_cannot_be_saved() -> None:
 def test_a_lifted_base_is_refused_where_it_cannot_live() -> None:
     with pytest.raises(CorralError, match="plays single actions; a maze asks for episodes"):
         LiftedEpsilonGreedy().resolve(attrs.evolve(PROBLEM, episodic=True, environment="a maze"))
+
+
+def test_what_is_made_must_be_a_learner() -> None:
+    with pytest.raises(CorralError, match="nobody: a learner has act and learn; NoneType was made"):
+        try_out(LinearArms(), lift(lambda problem: None, "nobody"), horizon=10)
+
+
+def test_fitted_fields_are_filled() -> None:
+    @attrs.frozen
+    class Fitting(LiftedEpsilonGreedy):
+        noise: float = fitted(help="scale of the noise")
+
+    assert Fitting().resolve(PROBLEM).noise == PROBLEM.noise
 
 
 def test_knobs_reach_each_learner() -> None:

@@ -102,6 +102,52 @@ def test_a_plugin_stands_for_all_it_brings(capsys: pytest.CaptureFixture[str]) -
     assert sorted({each["name"] for each in found}) == ["corral", "exp3p", "original-corral", "uniform"]
 
 
+def test_an_expectation_that_is_out_of_date(lopsided: str, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = ["--expect", "probabilities-sum-to-one=rounded", "--expect", "no-rows=not of metas"]
+    assert corral("check", lopsided, "uniform", *expected) == 1
+    out = capsys.readouterr().out
+    assert "failed: no-rows was expected to fail and does so nowhere: not of metas" in out
+    assert "probabilities-sum-to-one was" not in out
+
+
+def test_a_file_is_an_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('horizon = 20\n[environment]\nname = "bernoulli-arms"\n[[bases]]\nname = "ucb"\n', encoding="utf-8")
+    assert corral("check", str(file)) == 1
+    assert "asks-a-question: it has no question" in capsys.readouterr().out
+
+
+def test_what_a_plugin_prints_stays_out_of_the_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "talkative.py").write_text(BROKEN.replace("        return", "        print('hello')\n        return"))
+    monkeypatch.chdir(tmp_path)
+    assert corral("check", "talkative:Lopsided", "--json") == 1
+    out, err = capsys.readouterr()
+    assert {each["result"] for each in json.loads(out)} == {"passed", "failed"}
+    assert "hello" in err
+
+
+def test_a_base_called_like_its_plugin_is_checked_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib.metadata import EntryPoint
+
+    from corral_core import registry as registries
+    from corral_core.checks import names
+
+    source = PLUGIN.replace('"alias"', '"uniform-two"').replace('"missing"', '"lopsided"')
+    (tmp_path / "plugin_of_two.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry(Plugins([EntryPoint("corral-lopsided", "plugin_of_two", "corral")]))
+    monkeypatch.setattr(names, "get_registry", lambda: registry)
+    monkeypatch.setattr(registries, "get_registry", lambda: registry)
+    corral("check", "lopsided")
+    out = capsys.readouterr().out
+    assert "uniform-two" not in out
+    assert "To check all that the plugin corral-lopsided brings: corral check corral-lopsided" in out
+
+
 PLUGIN = """
 from corral_core.hookspecs import Entry, hookimpl
 

@@ -76,6 +76,14 @@ def test_among_keeps_the_weights_of_active_bases_in_proportion() -> None:
     assert weights[1, 0] == 0.3  # what it was handed is left as it was
 
 
+def test_among_falls_back_on_equal_shares_where_no_active_base_has_weight() -> None:
+    """A meta that is sure of a base which is dropped."""
+    active = np.array([[False, True], [True, True], [True, True]])
+    np.testing.assert_array_equal(
+        among(active, np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])), [[0, 1], [0.5, 0], [0.5, 0]]
+    )
+
+
 def test_rates() -> None:
     assert rate_of("auto", 100, "eta") is None
     assert rate_of("20/sqrt(T)", 400, "eta") == 1.0
