@@ -105,6 +105,8 @@ class Selection:
         options: Options | None = None,
         shown: dict[str, Array] | None = None,
     ) -> None:
+        if not isinstance(options, Options | None):
+            raise CorralError(f'options must be Options, like PRESETS["practice"], not {options!r}')
         self.options = options_for(meta, options or PRESETS["paper"])
         check_fit(bases, meta, problem, self.options)
         if rows < 1 or rounds < 1:

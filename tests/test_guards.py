@@ -258,6 +258,10 @@ def test_a_state_that_holds_a_number() -> None:
     [
         (lambda: selection(Ucb(), rows=0), "at least one row and one round, not 0 and 50"),
         (lambda: selection(Ucb(), Corral(), rounds=0), "at least one row and one round, not 4 and 0"),
+        (
+            lambda: selection(Ucb(), options="practice"),
+            r"options must be Options, like PRESETS\[.practice.\], not 'practice'",
+        ),
         (lambda: selection(Ucb()).ask(np.zeros(4)), "ask needs an Observation, not ndarray"),
         (
             lambda: Selection([Ucb()], None, PROBLEM, rows=1, rounds=1, rng=np.random.default_rng(1)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +24,9 @@ def register(app: typer.Typer) -> None:
 def check(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="NAME...", help="A base, meta, environment, experiment, plugin, or module:Class."),
+        typer.Argument(
+            metavar="NAME...", help="A base, meta, environment, experiment or TOML file, a plugin, or module:Class."
+        ),
     ],
     expect: Annotated[
         list[str] | None,
@@ -55,9 +58,11 @@ def check(
     stale = out_of_date(everything, expected)
     if as_json:
         show_json([row for subject, outcomes in found for row in _rows(subject, outcomes)])
-    for sentence in stale:
-        say(f"failed: {sentence}") if not as_json else print(f"failed: {sentence}", file=sys.stderr)
-    if not as_json:
+        for sentence in stale:
+            print(f"failed: {sentence}", file=sys.stderr)
+    else:
+        for sentence in stale:
+            say(f"failed: {sentence}")
         _hint(names)
     if stale or any(subject.problems for subject in subjects) or any(each.result == "failed" for each in everything):
         raise typer.Exit(1)
@@ -145,7 +150,7 @@ def _rows(subject: Subject, outcomes: list[Outcome]) -> list[dict[str, str]]:
     ]
 
 
-def _waiting(what: str):  # type: ignore[no-untyped-def]
+def _waiting(what: str) -> AbstractContextManager[object]:
     """Show on a terminal what is being checked."""
     if not sys.stderr.isatty():
         return contextlib.nullcontext()
