@@ -83,8 +83,8 @@ def test_acting_changes_nothing_and_a_snapshot_stays(policy) -> None:
 def test_selection_over_smoothed_policies() -> None:
     """Thompson sampling is told from a policy that plays at random: 12 rows of 600 plays.
 
-    Over twelve other seeds the mean regret was 35 with a standard deviation of 3, and the first base was played 476 more
-    times with one of 13: either bound is more than 25 of these away, so that chance fails it with less than 1e-9.
+    Over twelve other seeds the mean regret was 35 with a standard deviation of 3, and the first base was played 476
+    times more with one of 13: either bound is more than 25 of these away, so that chance fails it with less than 1e-9.
     """
     bases = [MabWiser("ThompsonSampling"), MabWiser("Random")]
     record = try_out(BernoulliArms(means=(0.9, 0.1)), bases, Corral(eta=0.5), rows=12, horizon=600, preset="paper")
