@@ -29,6 +29,8 @@ def check_class(cls: Any, kind: str | None = None) -> None:
         raise CorralError(f"{name} has parameters of its own; write @attrs.frozen above the class")
     if issubclass(cls, Environment) and inspect.isfunction(inspect.getattr_static(cls, "problem")):
         raise CorralError(f"{name}: problem must be a property; write @property above it")
+    if issubclass(cls, Base) and inspect.isfunction(inspect.getattr_static(cls, "rarely_changes")):
+        raise CorralError(f"{name}: rarely_changes must be a property; write @property above it")
     known = [field.name for field in attrs.fields(Problem)]
     for field in parameters(cls):
         if "fitted" in field.metadata and field.name not in known:

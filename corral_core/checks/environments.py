@@ -13,6 +13,7 @@ from corral_core.checks.rules import Checks, broken, description_of, nothing_glo
 from corral_core.checks.streams import Streams, draw_by_rows
 from corral_core.checks.trial import named, taken
 from corral_core.checks.worlds import any_action
+from corral_core.environments import Bandit, EpisodicMdp
 from corral_core.guards import features_in, observation_in
 from corral_core.protocols import Environment, Observation, Play, Problem, Trajectory
 from corral_core.rows import Array, Rows
@@ -96,6 +97,7 @@ def draws_have_rows_first(case: EnvironmentCase) -> None:
 @demand(first=True)
 def shapes(case: EnvironmentCase) -> None:
     """`draw` returns Rows with a row an instance; `play` a reward a row and a regret a row, or none where unknown."""
+    _consistent(case)
     visit = case.visit()
     if not isinstance(visit.instance, Rows):
         broken(f"draw must return Rows, not {shown(visit.instance)}")
@@ -108,6 +110,16 @@ def shapes(case: EnvironmentCase) -> None:
             features_in(array, case.problem, 5)
     for _ in range(PLAYS):
         _well_formed(visit.play(), case.problem, 5)
+
+
+def _consistent(case: EnvironmentCase) -> None:
+    problem = case.problem
+    if isinstance(case.environment, EpisodicMdp) and not (problem.episodic and problem.stages):
+        broken("of an EpisodicMdp problem must say episodic=True, and how many stages an episode has at most")
+    if isinstance(case.environment, Bandit) and problem.episodic:
+        broken("a Bandit pays single actions, and problem says episodic=True")
+    if problem.low is not None and problem.high is not None and problem.low > problem.high:
+        broken(f"problem.low is {problem.low}, and above problem.high, which is {problem.high}")
 
 
 def _well_formed(play: Play, problem: Problem, rows: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from corral_core.bounds import Bound, Term
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
 from corral_core.checks.streams import Streams, draw_by_rows
-from corral_core.checks.trial import named, unchanged
+from corral_core.checks.trial import fingerprint, named, unchanged
 from corral_core.guards import choice_of, verdict_of
 from corral_core.metas.sampling import among
 from corral_core.protocols import Meta, MetaProblem
@@ -20,6 +21,7 @@ from corral_core.rows import Array
 METAS = Checks()
 demand = METAS.demand
 ROUNDS = 20
+MANY = 3000  # rounds, enough for exponents of a usual rate to overflow
 SQRT = Bound(np.sqrt, (Term(1.0, 0.5),))
 
 
@@ -194,6 +196,22 @@ def arguments_are_left_alone(case: MetaCase) -> None:
 
 
 @demand()
+def update_credits_the_base_chosen(case: MetaCase) -> None:
+    """Gains are credited to the bases in `chosen`, who need not be the last: with others another state comes of it."""
+    contest = case.contest().run(5)
+    chosen, probability = contest.choose()
+
+    def state_after(chosen: Array, gain: float) -> bytes:
+        state = copy.deepcopy(contest.state)
+        case.meta.update(state, chosen, probability, np.full(contest.rows, gain), contest.active.copy())
+        return fingerprint(state)
+
+    learns = state_after(chosen, 0.0) != state_after(chosen, 1.0)
+    if learns and all(state_after(chosen, gain) == state_after((chosen + 1) % 3, gain) for gain in (0.0, 1.0)):
+        broken("`update` changed the state in the same way whichever bases it was told were chosen")
+
+
+@demand()
 def probabilities_sum_to_one(case: MetaCase) -> None:
     """`probabilities` are between 0 and 1 and sum to one in every row, at every round."""
     contest = case.contest()
@@ -240,9 +258,10 @@ def probability_is_that_of_the_choice(case: MetaCase) -> None:
     for number in range(1, ROUNDS + 1):
         if number == ROUNDS // 2 and draws(case):
             contest.drop_in_places()
+        everyone = contest.active.all()
         chosen, probability = contest.round()
         stated = np.ones(contest.rows) if probability is None else probability
-        if contest.active.all() and not same(stated, contest.chance_of(chosen)):
+        if (everyone or probability is not None) and not same(stated, contest.chance_of(chosen)):
             wanted = shown(contest.chance_of(chosen))
             broken(f"at round {number} `choose` says {shown(probability)}, and `probabilities` {wanted}")
 
@@ -290,11 +309,11 @@ def extreme_gains_are_survived(case: MetaCase) -> None:
     """Gains at the ends of `clip`, less a bias of 1, keep the probabilities finite."""
     low, high = case.meta.clip
     for gain in (low - 1, low, high):
-        contest = case.contest(horizon=5 * ROUNDS)
-        for _ in range(5 * ROUNDS):
+        contest = case.contest(rows=[0, 1], horizon=MANY)
+        for number in range(1, MANY + 1):
             contest.round(np.full(contest.rows, gain))
-        if not np.isfinite(contest.chances).all():
-            broken(f"after {5 * ROUNDS} gains of {gain} the probabilities are {shown(contest.chances)}")
+            if number % 100 == 0 and not np.isfinite(contest.chances).all():
+                broken(f"after {number} gains of {gain} the probabilities are {shown(contest.chances)}")
 
 
 # --- What it says ----------------------------------------------------------------------------------------------------

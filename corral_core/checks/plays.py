@@ -12,6 +12,7 @@ from corral_core.checks.rules import Checks, broken, nothing_global_drawn, shown
 from corral_core.checks.streams import draw_by_rows
 from corral_core.checks.trial import TURNS, BaseCase, Trial, arrays_of, compare
 from corral_core.errors import CorralError
+from corral_core.protocols import Base
 from corral_core.rows import Log, Rows
 
 PLAYS = Checks()
@@ -36,10 +37,20 @@ def shapes(case: BaseCase) -> None:
     trial = case.trial()
     _arrays_have(trial.state, 5, "init")
     _own_arrays(trial.state)
+    if case.base.rarely_changes:
+        _says_where(case.base, trial.state)
     for _ in range(TURNS):
         moment = trial.play()
         _arrays_have(moment.policy, 5, "policy")
     trial.play([1, 3])
+
+
+def _says_where(base: Base, state: Rows) -> None:
+    if type(base).changed is Base.changed:
+        broken("it rarely changes, and does not define `changed`, which says when it does")
+    flags = base.changed(state, np.array([1, 3]))
+    if not isinstance(flags, np.ndarray) or flags.shape != (2,) or flags.dtype != bool:
+        broken(f"changed(state, rows) of 2 rows must be 2 times true or false, not {shown(flags)}")
 
 
 def _own_arrays(state: Rows) -> None:

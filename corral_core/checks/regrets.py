@@ -10,6 +10,7 @@ import numpy as np
 
 from corral_core.checks.environments import PLAYS, EnvironmentCase, Visit
 from corral_core.checks.rules import Checks, broken, same, shown
+from corral_core.checks.trial import arrays_of
 from corral_core.checks.worlds import any_action, legal
 from corral_core.environments import Bandit, EpisodicMdp
 from corral_core.protocols import Observation
@@ -24,31 +25,39 @@ ROUNDING = 1e-9
 def rewards_lie_where_the_problem_says(case: EnvironmentCase) -> None:
     """Mean rewards lie in [low, high], and rewards spread around them no more than `noise` says.
 
-    In every row one policy plays, always the same arm. Rewards within [low - 8 R, high + 8 R], R the sub-Gaussian scale
-    of the noise, fail with a probability of 1e-14; means outside [low, high], and where nothing else changes from play
-    to play variances above R^2, are told by more than 6 standard errors, which chance gives with one of 1e-7 in all.
+    In every row one policy plays, always the same arm. With R the sub-Gaussian scale of the noise, rewards lie outside
+    [low - 8 R, high + 8 R] with a probability of 1e-14, and means of n plays outside [low, high] by 6 R/sqrt(n) with
+    one of 1e-8. Where nothing else changes from play to play, variances above R^2 are told by 6 standard errors.
     """
     problem, rows, plays = case.problem, 40, 100
     low, high = problem.range
     assert problem.noise is not None
     visit = case.crowd(rows)
+    before = _arrays(visit.instance)
     uniform = visit.draws.random((rows, problem.dimension or 1))
     made = [visit.play(lambda observation: any_action(problem, observation, uniform)) for _ in range(plays)]
     reward = np.array([play.reward for play in made])
     outside = (reward < low - 8 * problem.noise - ROUNDING) | (reward > high + 8 * problem.noise + ROUNDING)
     if outside.any():
         broken(f"a reward was {reward[outside][0]:.6g}; low, high and noise are {low}, {high} and {problem.noise}")
-    _mean_inside(reward, low, high, "the mean reward")
+    away = 6 * problem.noise / np.sqrt(plays) + ROUNDING
+    _mean_inside(reward, away, case, "the mean reward")
     if problem.regret:
-        _mean_inside(reward + [play.regret for play in made], low, high, "the mean of reward plus regret")
-    if problem.changing or problem.masked:
-        return
-    away = (reward - reward.mean(axis=0)) ** 2
-    for variance, error in ((away.mean(axis=0), away.std(axis=0) / np.sqrt(plays)), (away.mean(), _error(away))):
-        worst = np.max(variance - problem.noise**2 - 6 * error)
-        if worst > ROUNDING:
-            spread = np.sqrt(np.max(variance))
-            broken(f"rewards have a standard deviation of {spread:.4g} around their mean; noise is {problem.noise}")
+        _mean_inside(reward + [play.regret for play in made], away, case, "the mean of reward plus regret")
+    if problem.changing or problem.masked or before != _arrays(visit.instance):
+        return  # what a play pays depends on more than the noise
+    spread = (reward - reward.mean(axis=0)) ** 2
+    for variance, error in (
+        (spread.mean(axis=0), spread.std(axis=0) / np.sqrt(plays)),
+        (spread.mean(), _error(spread)),
+    ):
+        if np.max(variance - problem.noise**2 - 6 * error) > ROUNDING:
+            found = np.sqrt(np.max(variance))
+            broken(f"rewards have a standard deviation of {found:.4g} around their mean; noise is {problem.noise}")
+
+
+def _arrays(instance: Any) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in arrays_of(instance).items() if array.dtype != object}
 
 
 def _error(values: Array) -> float:
@@ -56,9 +65,9 @@ def _error(values: Array) -> float:
     return float(values.std() / np.sqrt(values.size))
 
 
-def _mean_inside(values: Array, low: float, high: float, what: str) -> None:
-    """Of (plays, rows), by row: contexts may change from play to play, so that a row's spread is not noise alone."""
-    mean, away = values.mean(axis=0), 6 * values.std(axis=0, ddof=1) / np.sqrt(len(values)) + ROUNDING
+def _mean_inside(values: Array, away: float, case: EnvironmentCase, what: str) -> None:
+    """Of (plays, rows), by row."""
+    (low, high), mean = case.problem.range, values.mean(axis=0)
     if (mean < low - away).any() or (mean > high + away).any():
         broken(f"{what} of a row lies between {mean.min():.4g} and {mean.max():.4g}; low and high are {low} and {high}")
 
@@ -168,25 +177,35 @@ def regret_is_what_means_differ_by(case: EnvironmentCase) -> None:
     """Reward plus regret has the same mean whatever is played: that of the best.
 
     Policies meet the same instances and contexts: one plays what has the least regret and one what has most, one the
-    first arm and one the last. The rule is broken where the means of two are more than 5.5 standard errors apart: by
-    chance that happens with a probability of 8e-8.
+    first arm and one the last. Let d be the difference of the sums over n plays, by row: its mean is 0 and that of d^2
+    at most n times the variances of a play, as estimated within the row. The rule is broken where the first is off by
+    5.5 standard errors (of R sqrt(2 n) at least, R the sub-Gaussian scale of the noise), or the second by 6: by chance that
+    happens with a probability of about 1e-7.
     """
-    rows, plays = 400, 6
+    rows, plays = 400, 12
+    least_error = (case.problem.noise or 0.0) * np.sqrt(2 * plays / rows)
     for one, other in ("least", "most"), ("first", "last"):
-        totals = []
+        sums = []  # (plays, rows), of either policy
         for kind in (one, other):
-            visit, total = case.crowd(rows), np.zeros(rows)
-            for _ in range(plays):
-                play = visit.play(_policy(visit, kind))
-                total += play.reward + play.regret
-            totals.append(total)
-        difference = totals[0] - totals[1]
-        if abs(difference.mean()) > 5.5 * _error(difference) + ROUNDING:
-            means = " and ".join(
-                f"{total.mean() / plays:.5g} with the {kind}" for total, kind in zip(totals, (one, other), strict=True)
+            visit = case.crowd(rows)
+            made = [visit.play(_policy(visit, kind)) for _ in range(plays)]
+            sums.append(np.array([play.reward + play.regret for play in made]))
+        difference = sums[0].sum(axis=0) - sums[1].sum(axis=0)
+        what = "regret" if one == "least" else "arm"
+        if abs(difference.mean()) > 5.5 * max(_error(difference), least_error) + ROUNDING:
+            means = [each.mean() for each in sums]
+            broken(
+                f"reward plus regret is {means[0]:.5g} a play with the {one} {what}, {means[1]:.5g} with the {other}"
             )
-            what = "regret" if one == "least" else "arm"
-            broken(f"reward plus regret is {means} {what}, by play")
+        hidden = (
+            2 * (case.problem.noise or 0.0) ** 2 / plays
+        )  # rare rewards: plays that all paid alike show no variance
+        excess = difference**2 - plays * sum(each.var(axis=0, ddof=1) for each in sums) - hidden
+        if excess.mean() > 6 * _error(excess) + ROUNDING:
+            typical = np.sqrt(excess.mean()) / plays
+            broken(
+                f"reward plus regret differs by {typical:.4g} a play and row between the {one} {what} and the {other}"
+            )
 
 
 def _policy(visit: Visit, kind: str) -> Callable[[Observation], Array]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from corral_core.bounds import Bound, Term
 from corral_core.checks.rules import Checks, broken, description_of, shown
-from corral_core.checks.trial import TURNS, BaseCase, compare, held, unchanged
+from corral_core.checks.trial import TURNS, BaseCase, Moment, Trial, compare, fingerprint, held, unchanged
 from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
 from corral_core.protocols import Feedback
@@ -79,6 +79,37 @@ def late_answers_are_learned(case: BaseCase) -> None:
         waiting = [trial.ask(), trial.ask(), trial.ask()]
         for moment in (waiting[2], waiting[0], waiting[1]):
             trial.learn(moment)
+
+
+@demand(when=lambda case: not case.asked.episodic)
+def learn_credits_the_action_played(case: BaseCase) -> None:
+    """What is earned is credited to the action in `feedback`: with another action there, another state comes of it."""
+    same_whatever = learns = False
+    for plays in range(TURNS):
+        trial = case.trial().run(plays)
+        moment = trial.ask()
+        uniform = np.random.default_rng(plays).random((len(moment.rows), case.problem().dimension or 1))
+        others = any_action(case.problem(), moment.seen[0], uniform)
+        usual, richer, other = (
+            _state_after(trial, moment, reward=reward, action=action)
+            for reward, action in ((0.0, moment.action), (1.0, moment.action), (0.0, others))
+        )
+        learns |= usual != richer
+        differ = not np.array_equal(others, moment.action)
+        same_whatever |= differ and usual == other and usual != richer
+        if differ and usual != other:
+            return
+    if learns and same_whatever:
+        broken("`learn` changed the state in the same way whatever action it was told")
+
+
+def _state_after(trial: Trial, moment: Moment, *, reward: float, action: Array) -> bytes:
+    """What a copy of the state is after learning of this action and a reward raised by so much."""
+    state, told = copy.deepcopy(trial.state), moment.feedback.decision
+    decision = action if isinstance(told, np.ndarray) else told.replace(action=action)
+    feedback = moment.feedback.replace(decision=decision, reward=moment.reward + reward)
+    trial.base.learn(state, moment.rows, feedback, trial.streams("learn", moment.rows, moment.plays))
+    return fingerprint(state)
 
 
 @demand(when=lambda case: case.asked.learns_from_others)

@@ -144,8 +144,9 @@ class Trial:
         rows = self.everyone if rows is None else np.asarray(rows, dtype=np.intp)
         draws = self.streams("act", rows)
         policy = record_of(self.player.next_policy(0, rows, draws), self.base, "policy")
-        if len(policy) != len(rows):
-            broken(f"policy(state, rows) of {len(rows)} rows has {len(policy)}")
+        for name, array in arrays_of(policy).items():
+            if len(array) != len(rows):
+                broken(f"policy(state, rows) of {len(rows)} rows has {len(array)} in {name}")
         before = copy.deepcopy(draws)
         kept = policy.detached().replace()  # as smoothing keeps it
         seen: list[Observation] = []
@@ -238,12 +239,12 @@ def held(record: Rows, rows: Array) -> dict[str, Array]:
 
     def copied(array: Array) -> Array:
         found: Array = array.take(rows, axis=0)
-        return object_array([_fingerprint(item) for item in found]) if array.dtype == object else found
+        return object_array([fingerprint(item) for item in found]) if array.dtype == object else found
 
     return {name: copied(array) for name, array in arrays_of(record).items()}
 
 
-def _fingerprint(item: Any) -> bytes:
+def fingerprint(item: Any) -> bytes:
     """What tells whether a Python object has changed; classes that cannot be pickled are told by their attributes."""
     try:
         return pickle.dumps(item)
@@ -251,7 +252,7 @@ def _fingerprint(item: Any) -> bytes:
         inside = getattr(item, "__dict__", None)
         if inside is None:
             return repr(item).encode()
-        return repr({name: _fingerprint(value) for name, value in inside.items()}).encode()
+        return repr({name: fingerprint(value) for name, value in inside.items()}).encode()
 
 
 def unchanged(now: dict[str, Array], before: dict[str, Array], what: str) -> None:

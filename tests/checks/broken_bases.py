@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar
 
 import attrs
+import broken_policies
 import numpy as np
 import sound_bases
 from breaking import rules
-from sound_bases import Learner, Policy, Sound, SoundAndRare, SoundAndSimple, State
+from sound_bases import Policy, Sound, State
 
 from corral_core.bounds import Bound, Term
 from corral_core.protocols import parameter
@@ -17,6 +17,7 @@ from corral_core.rows import Array, Rows
 
 SOUND = sound_bases.SOUND
 BROKEN, breaks = rules()
+BROKEN |= broken_policies.BROKEN
 
 
 # --- First ------------------------------------------------------------------------------------------------------------
@@ -181,73 +182,6 @@ class KinEqualSeparateBases(Sound):
         return Policy(state.greedy[rows], np.full(len(rows), self.epsilon))
 
 
-# --- Policies ---------------------------------------------------------------------------------------------------------
-
-
-@breaks("policy-alone-determines-the-action")
-class PolicyAloneDeterminesTheAction(Sound):
-    """The policy is a view of the state, where all rows are asked for."""
-
-    def policy(self, state: Any, rows: Array) -> Any:
-        return Policy(state.greedy, state.epsilon) if len(rows) == len(state) else super().policy(state, rows)
-
-
-@breaks("random-policies-are-drawn-anew")
-class RandomPoliciesAreDrawnAnew(Sound):
-    """A policy decides once and for all."""
-
-    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
-        if not hasattr(policy, "decided"):
-            policy.decided = super().act(policy, observation, rng)
-        return policy.decided
-
-
-@breaks("changed-tells-the-truth")
-class ChangedTellsTheTruth(SoundAndRare):
-    """Says that nothing ever changes."""
-
-    def changed(self, state: Any, rows: Array) -> Array:
-        return np.zeros(len(rows), dtype=bool)
-
-
-@breaks("policies-are-counted")
-class PoliciesAreCounted(SoundAndRare):
-    """Claims a single policy."""
-
-    def policies(self, plays: int) -> int:
-        return 1
-
-
-class LargePolicy(Policy):
-    past: Array
-
-
-@breaks("policy-is-no-larger-than-the-state")
-class PolicyIsNoLargerThanTheState(Sound):
-    """The policy drags a past along that it does not need."""
-
-    def policy(self, state: Any, rows: Array) -> Any:
-        return LargePolicy(state.greedy[rows], state.epsilon[rows], np.zeros((len(rows), 100)))
-
-
-class Settled(Learner):
-    """Tries every arm in turn for twenty plays; after twelve it takes itself for settled, and shares its copies."""
-
-    def act(self, context: Any, rng: Any) -> int:
-        played = sum(self.pulls)
-        return played % len(self.pulls) if played < 20 else super().act(context, rng)
-
-    def snapshot(self) -> Any:
-        return self if sum(self.pulls) >= 12 else copy.deepcopy(self)
-
-
-@breaks("smoothed-regret-follows-the-running-mean")
-class SmoothedRegretFollowsTheRunningMean(SoundAndSimple):
-    """Copies of a learner go on learning with it, once it has played a while."""
-
-    learner: ClassVar[type[Learner]] = Settled
-
-
 # --- States -----------------------------------------------------------------------------------------------------------
 
 
@@ -317,6 +251,14 @@ class LateAnswersAreLearned(Sound):
         if (feedback.decision.number != state.played[rows]).any():
             raise ValueError("an answer came out of turn")
         super().learn(state, rows, feedback, rng)
+
+
+@breaks("learn-credits-the-action-played")
+class LearnCreditsTheActionPlayed(Sound):
+    """Credits the arm that looks best, also where it explored."""
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        super().learn(state, rows, feedback.replace(decision=state.greedy[rows]), rng)
 
 
 @breaks("others-can-teach-it")

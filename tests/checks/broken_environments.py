@@ -255,6 +255,31 @@ class ReturnsAreWhatValuesDifferBy(SoundChain):
         return following, reward - 0.2 * (action == 0), ends, gap
 
 
+@breaks("regret-is-what-means-differ-by")
+class NoRegretAtAll(Sound):
+    """Whatever is played, nothing is regretted."""
+
+    def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
+        reward, regret = super().pay(instance, observation, action, rng)
+        return reward, 0 * regret
+
+
+@breaks("regret-is-what-means-differ-by")
+class NoGaps(SoundChain):
+    """Whatever is done, nothing is regretted."""
+
+    def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
+        following, reward, ends, gap = super().step(instance, stage, state, action, rng)
+        return following, reward, ends, 0 * gap
+
+
+@breaks("shapes")
+class HighIsLow(Sound):
+    """The range is the wrong way round."""
+
+    says: ClassVar[dict[str, Any]] = {"low": 1.0, "high": 0.0}
+
+
 @breaks("says-what-it-is")
 class SaysWhatItIs(Sound):
     """Is called otherwise by its problem."""

@@ -173,6 +173,31 @@ class ProbabilityIsThatOfTheChoice(Sound):
 
 
 @breaks("probability-is-that-of-the-choice")
+class ProbabilityBeforeDropping(Sound):
+    """Gives the probability that the base had before others were dropped."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        before = state.sampled
+        chosen, _ = draw(among(active, before), rng)
+        return chosen, before[chosen, np.arange(len(chosen))]
+
+
+@breaks("update-credits-the-base-chosen")
+class UpdateCreditsTheBaseChosen(Sound):
+    """Credits the base that it chose last, whichever the gain is of."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        chosen, probability = super().choose(state, active, rng)
+        self.last[len(chosen)] = chosen
+        return chosen, probability
+
+    def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Any:
+        super().update(state, self.last[len(chosen)], probability, gain, active)
+
+    last: ClassVar[dict[int, Array]] = {}
+
+
+@breaks("probability-is-that-of-the-choice")
 class DrawsInSecret(Sound):
     """Draws, and does not say with which probability."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from corral_core.bounds import Bound, Term
 from corral_core.lift import Lifted
 from corral_core.protocols import Base, fitted, knob
-from corral_core.rows import Array, Rows
+from corral_core.rows import Array, Log, Rows
 
 
 class State(Rows):
@@ -87,6 +87,49 @@ class SoundAndRare(Sound):
         return np.asarray(state.asked[rows] != state.greedy[rows])
 
 
+class Paid(Rows):
+    action: Array
+    reward: Array
+
+
+class Book(Rows):
+    played: Array
+    past: Any  # a Log of what was paid
+
+
+class Page(Rows):
+    row: Array
+    length: Array
+    past: Any
+
+
+@attrs.frozen
+class SoundWithLog(Base):
+    """Follows the leader of all that was ever paid, which it keeps in a log; its policy is how long that was."""
+
+    name: ClassVar[str] = "sound-with-log"
+
+    arms: int = fitted(help="number of arms")
+
+    def init(self, given: Any, rng: Any) -> Any:
+        return Book(np.zeros(len(given)), Log(len(given), Paid))
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Page(np.array(rows), state.past.length[rows], state.past)
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        total = np.zeros((len(policy.row), self.arms))
+        for index in range(int(policy.length.max(initial=0))):
+            there = np.flatnonzero(policy.length > index)
+            paid = policy.past.get(policy.row[there], np.full(len(there), index))
+            total[there, paid.action] += paid.reward
+        return total.argmax(axis=1)
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        state.past.append(rows, Paid(feedback.action.astype(np.int64), feedback.reward))
+        state.played[rows] += 1
+
+
 class Learner:
     """The arm of the best mean, and every arm once before that."""
 
@@ -113,4 +156,4 @@ class SoundAndSimple(Lifted):
         return self.learner(problem.arms)
 
 
-SOUND = (Sound, SoundAndRare, SoundAndSimple)
+SOUND = (Sound, SoundAndRare, SoundAndSimple, SoundWithLog)
