@@ -179,8 +179,8 @@ def regret_is_what_means_differ_by(case: EnvironmentCase) -> None:
     Policies meet the same instances and contexts: one plays what has the least regret and one what has most, one the
     first arm and one the last. Let d be the difference of the sums over n plays, by row: its mean is 0 and that of d^2
     at most n times the variances of a play, as estimated within the row. The rule is broken where the first is off by
-    5.5 standard errors (of R sqrt(2 n) at least, R the sub-Gaussian scale of the noise), or the second by 6: by chance that
-    happens with a probability of about 1e-7.
+    5.5 standard errors (of R sqrt(2 n) at least, R the sub-Gaussian scale of the noise), or the second by 6: by chance
+    that happens with a probability of about 1e-7.
     """
     rows, plays = 400, 12
     least_error = (case.problem.noise or 0.0) * np.sqrt(2 * plays / rows)
