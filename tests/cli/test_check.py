@@ -11,6 +11,7 @@ import pytest
 from corral_core import cli
 from corral_core.checks import CHECKS
 from corral_core.checks.metas import MetaCase
+from corral_core.checks.names import subjects_of
 from corral_core.plugins import Plugins
 from corral_core.registry import Registry
 
@@ -96,10 +97,11 @@ def test_wrong_input_is_one_sentence(
     assert line.startswith(f"Error: {sentence}")
 
 
-def test_a_plugin_stands_for_all_it_brings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert corral("check", "core", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert sorted({each["name"] for each in found}) == ["corral", "exp3p", "original-corral", "uniform"]
+@pytest.mark.parametrize("name", ["core", "corral-core", "Corral_Core"])
+def test_a_plugin_stands_for_all_it_brings(name: str) -> None:
+    subjects = subjects_of(name)
+    assert [subject.name for subject in subjects] == ["corral", "exp3p", "original-corral", "uniform"]
+    assert all(subject.cases for subject in subjects)
 
 
 def test_an_expectation_that_is_out_of_date(lopsided: str, capsys: pytest.CaptureFixture[str]) -> None:
