@@ -21,7 +21,6 @@ from corral_core.rows import Array, Rows
 ENVIRONMENTS = Checks()
 demand = ENVIRONMENTS.demand
 PLAYS = 10
-ROUNDING = 1e-9
 
 
 @attrs.frozen(eq=False)

@@ -9,11 +9,11 @@ import numpy as np
 
 from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.streams import Streams
-from corral_core.checks.trial import HORIZON, TURNS, BaseCase, arrays_of, fingerprint
+from corral_core.checks.trial import HORIZON, TURNS, BaseCase
 from corral_core.fitting import given_rows
 from corral_core.players import Smooth
 from corral_core.protocols import Feedback, Observation, action_of
-from corral_core.rows import Array, Log, Rows, stack
+from corral_core.rows import Array, Log, stack
 
 POLICIES = Checks()
 demand = POLICIES.demand
@@ -91,25 +91,11 @@ def policies_are_counted(case: BaseCase) -> None:
 def policy_is_no_larger_than_the_state(case: BaseCase) -> None:
     """A policy takes no more bytes than the state it comes from: smoothing keeps one for every play."""
     trial = case.trial().run()
-    policy = _bytes(case.base.policy(trial.state, trial.everyone))
-    state = _bytes(trial.state) + _log_bytes(trial.state)
-    if policy > state:
-        rows = len(trial.everyone)
-        broken(f"a policy takes {policy / rows:.0f} bytes a row, the state {state / rows:.0f}")
-
-
-def _bytes(record: Rows) -> int:
-    """Python objects by how they are told apart."""
-    arrays = [value for value in arrays_of(record).values() if value.dtype != object]
-    objects = [item for value in arrays_of(record).values() if value.dtype == object for item in value]
-    return sum(array.nbytes for array in arrays) + sum(len(fingerprint(item)) for item in objects)
-
-
-def _log_bytes(record: Rows) -> int:
-    """Of logs, which policies share."""
-    inner = [value for _, value in record._values() if isinstance(value, Rows)]
-    logs = [value for _, value in record._values() if isinstance(value, Log)]
-    return sum(log.nbytes for log in logs) + sum(map(_log_bytes, inner))
+    policy = case.base.policy(trial.state, trial.everyone)
+    shared = {name: None for name, value in policy._values() if isinstance(value, Log)}  # kept once, by the state
+    own, state, rows = policy.replace(**shared).nbytes, trial.state.nbytes, len(trial.everyone)
+    if own > state:
+        broken(f"a policy takes {own / rows:.0f} bytes a row, the state {state / rows:.0f}")
 
 
 ROWS, ROUNDS = 240, 32

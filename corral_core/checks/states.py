@@ -84,7 +84,7 @@ def late_answers_are_learned(case: BaseCase) -> None:
 @demand(when=lambda case: not case.asked.episodic)
 def learn_credits_the_action_played(case: BaseCase) -> None:
     """What is earned is credited to the action in `feedback`: with another action there, another state comes of it."""
-    same_whatever = learns = False
+    same_whatever = False
     for plays in range(TURNS):
         trial = case.trial().run(plays)
         moment = trial.ask()
@@ -94,12 +94,11 @@ def learn_credits_the_action_played(case: BaseCase) -> None:
             _state_after(trial, moment, reward=reward, action=action)
             for reward, action in ((0.0, moment.action), (1.0, moment.action), (0.0, others))
         )
-        learns |= usual != richer
         differ = not np.array_equal(others, moment.action)
         same_whatever |= differ and usual == other and usual != richer
         if differ and usual != other:
             return
-    if learns and same_whatever:
+    if same_whatever:
         broken("`learn` changed the state in the same way whatever action it was told")
 
 

@@ -69,15 +69,6 @@ class Streams:
         """The streams of these rows: of a seed and a row's number, always the same one."""
         return cls([np.random.default_rng([*np.atleast_1d(seed), int(row)]) for row in rows])
 
-    def of(self, rows: Array) -> Streams:
-        """The streams of some rows, which go on where they are."""
-        return Streams([self.streams[row] for row in rows])
-
-    @classmethod
-    def joined(cls, parts: Iterable[Streams]) -> Self:
-        """The streams of all parts, in order."""
-        return cls([stream for part in parts for stream in part.streams])
-
     def __len__(self) -> int:
         return len(self.streams)
 
@@ -95,11 +86,9 @@ class Streams:
         if not axis:
             raise Misdrawn("rng.permuted must shuffle within rows: give it an axis of 1 or more")
         self._check("permuted", x.shape)
-        return (
-            x.copy()
-            if not len(self)
-            else np.asarray([stream.permuted(row, axis=axis - 1) for stream, row in zip(self.streams, x, strict=True)])
-        )
+        if not len(self):
+            return np.array(x)
+        return np.stack([stream.permuted(row, axis=axis - 1) for stream, row in zip(self.streams, x, strict=True)])
 
     def spawn(self, children: int) -> list[Streams]:
         spawned = [stream.spawn(children) for stream in self.streams]

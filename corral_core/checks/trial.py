@@ -124,10 +124,9 @@ class Trial:
 
     def streams(self, role: str, rows: Array, plays: Array | None = None) -> Any:
         """Streams anew at every play: a row draws alike in an episode that ends and in one that waits for others."""
-        key = (self.seed, 1 + ("init", "play", "act", "learn").index(role))
-        numbers = self.played[rows] if plays is None else plays
-        pairs = zip(numbers, self.ids[rows], strict=True)
-        return Streams.joined(Streams.seeded((*key, number), [identity]) for number, identity in pairs)
+        number = 1 + ("init", "play", "act", "learn").index(role)
+        pairs = zip(self.played[rows] if plays is None else plays, self.ids[rows], strict=True)
+        return Streams([np.random.default_rng([self.seed, number, play, identity]) for play, identity in pairs])
 
     @property
     def state(self) -> Any:
@@ -147,7 +146,7 @@ class Trial:
         for name, array in arrays_of(policy).items():
             if len(array) != len(rows):
                 broken(f"policy(state, rows) of {len(rows)} rows has {len(array)} in {name}")
-        before = copy.deepcopy(draws)
+        unused = copy.deepcopy(draws)
         kept = policy.detached().replace()  # as smoothing keeps it
         seen: list[Observation] = []
         decisions: list[Any] = []
@@ -172,7 +171,7 @@ class Trial:
             rows,
             self.played[rows],
             kept,
-            before,
+            unused,
             seen,
             decisions,
             np.array(feedback.action),

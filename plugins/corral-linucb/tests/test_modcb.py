@@ -129,12 +129,12 @@ def test_lockstep_equals_one_by_one(kind: str, observed) -> None:
         rows = rng.permutation(5)[: rng.integers(1, 6)]
         features, _, observation = observed(kind, fixed, rng)
         seen = observation.take(rows)
-        decision = base.act(base.policy(together, rows), seen, streams.of(rows))
+        decision = base.act(base.policy(together, rows), seen, Streams([streams.streams[row] for row in rows]))
         reward = features[rows, decision.action].sum(axis=1) + 0.1 * rng.standard_normal(len(rows))
         base.learn(together, rows, Feedback(seen, decision, reward), rng)
         for at, row in enumerate(rows):
             one, only = np.array([at]), np.array([0])
-            mine = base.act(base.policy(alone[row], only), seen.take(one), own.of(np.array([row])))
+            mine = base.act(base.policy(alone[row], only), seen.take(one), Streams([own.streams[row]]))
             assert (mine.action[0], mine.explored[0]) == (decision.action[at], decision.explored[at])
             base.learn(alone[row], only, Feedback(seen.take(one), mine, reward[one]), rng)
     assert together.number.max() >= 1
