@@ -7,14 +7,15 @@ problems and the same luck, and nothing depends on where or in which order chunk
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Protocol
 
 import attrs
 from numpy.random import Generator, SeedSequence, default_rng
 
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment
-from corral_core.simulation import Record, simulate
+from corral_core.simulation import Listener, Record, simulate
 
 
 @attrs.frozen
@@ -32,19 +33,36 @@ class Task:
         """Plays of all its replicates."""
         return self.rows * self.plays
 
+    @property
+    def words(self) -> str:
+        """For messages."""
+        return f"curve {self.curve}, chunk {self.chunk + 1}" + (f", point {self.point + 1}" if self.point else "")
 
-def tasks(points: list[Experiment]) -> list[Task]:
+
+class Cut(Protocol):
+    """What is cut into tasks: an experiment, or what a run's folder says of it."""
+
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def horizon(self) -> int: ...
+    def rows(self, chunk: int) -> int: ...
+
+
+def tasks(points: Sequence[Cut]) -> list[Task]:
     """Everything there is to run."""
     return [
-        Task(number, curve.name, chunk, experiment.rows(chunk), experiment.horizon)
-        for number, experiment in enumerate(points)
-        for curve in experiment.curves
-        for chunk in range(experiment.chunks)
+        Task(number, curve, chunk, point.rows(chunk), point.horizon)
+        for number, point in enumerate(points)
+        for curve in point.names
+        for chunk in range(point.chunks)
     ]
 
 
-def run_chunk(experiment: Experiment, curve: str, chunk: int, progress: Callable[[int], None] | None = None) -> Record:
-    """One chunk of one curve. `progress` hears how many plays are done."""
+def run_chunk(experiment: Experiment, curve: str, chunk: int, progress: Listener | None = None) -> Record:
+    """One chunk of one curve. `progress` hears of every point that is reached."""
 
     def stream(*key: int) -> Generator:
         return default_rng(SeedSequence(experiment.seed, spawn_key=(chunk, *key)))

@@ -30,7 +30,8 @@
     parameter = "horizon"
     values = [1000, 10000, 100000]
 
-Wherever a number may stand, "horizon" or "2 * horizon" follows the horizon.
+Wherever a number may stand, "horizon" or "2 * horizon" follows the horizon. What a paper says about the experiment
+may stand beside all this (`corral_core.claims`): it is checked here, and no part of what is played.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ from typing import Any
 
 import attrs
 
+from corral_core.claims import WORDS, Stated, check, stated
+from corral_core.curves import bases_of, curves_of, made
 from corral_core.errors import CorralError
 from corral_core.fitting import check_fit
-from corral_core.grids import expand, follow_horizon, product
-from corral_core.options import PRESETS, Options
-from corral_core.parsing import build, check_keys, convert, shown
-from corral_core.plugins import Kind
-from corral_core.protocols import Base, Environment, Problem
+from corral_core.grids import expand, follow_horizon
+from corral_core.parsing import check_keys, convert, shown
+from corral_core.protocols import Environment, Problem
 from corral_core.registry import get_registry
 from corral_core.simulation import Curve, bytes_per_row
 
@@ -73,7 +74,6 @@ KEYS = [
     "sweep",
     "at",
 ]
-ALONE = ("plain", "smooth", "both", "none")
 MOST_PLAYS = 2**31 - 1  # the curves count them in 32 bits
 MOST_REPLICATES = 1_000_000
 CHUNK = 512
@@ -102,6 +102,11 @@ class Experiment:
         """How many chunks the replicates make."""
         return -(-self.replicates // self.chunk)
 
+    @property
+    def names(self) -> list[str]:
+        """Of the curves."""
+        return [curve.name for curve in self.curves]
+
     def rows(self, chunk: int) -> int:
         """How many replicates a chunk holds."""
         return min(self.chunk, self.replicates - chunk * self.chunk)
@@ -118,6 +123,11 @@ class Experiment:
 def is_file(name: str) -> bool:
     """Whether this names a file, rather than an experiment that a plugin registers."""
     return name.endswith(".toml") or os.path.isfile(name)
+
+
+def is_registered(name: str) -> bool:
+    """Whether a plugin registers an experiment of this name."""
+    return any(entry.name == name for entry in get_registry().entries("experiment"))
 
 
 def read(name: str) -> dict[str, Any]:
@@ -141,7 +151,27 @@ def read(name: str) -> dict[str, Any]:
 def load(name: str, **overrides: Any) -> list[Experiment]:
     """The points of an experiment, with some keys (horizon, replicates, seed) set otherwise."""
     source = read(name)
+    found = stated(source)
     wanted = {key: value for key, value in overrides.items() if value is not None}
+    points = _points(source, wanted)
+    if not wanted:
+        _check_claims(found, points)
+    return points
+
+
+def load_stated(name: str, quick: bool = False) -> tuple[list[Experiment], Stated]:
+    """The points of an experiment, or of its smaller version, and what a paper says about it."""
+    source = read(name)
+    found = stated(source)
+    changed = dict(found.quick) if quick else {}
+    if "sweep" in changed:
+        source["sweep"] = {**source["sweep"], "values": changed.pop("sweep")}
+    points = _points(source, changed)
+    _check_claims(found, points)
+    return points, found
+
+
+def _points(source: dict[str, Any], wanted: dict[str, Any]) -> list[Experiment]:
     points = sweep({**source, **wanted})
     swept = points[0].get("at", "").partition(" ")[0]
     if swept in wanted:
@@ -151,9 +181,14 @@ def load(name: str, **overrides: Any) -> list[Experiment]:
     return [parse(point) for point in points]
 
 
+def _check_claims(found: Stated, points: Sequence[Experiment]) -> None:
+    there = [(point.at, point.horizon, point.names) for point in points]
+    check(found, there, f"experiment {points[0].name}")
+
+
 def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The source of every point of the swept axis; the source itself where nothing is swept."""
-    plain = {key: value for key, value in source.items() if key != "sweep"}
+    plain = {key: value for key, value in source.items() if key not in ("sweep", *WORDS)}
     if "sweep" not in source:
         return [plain]
     axis, where = source["sweep"], f"experiment {source.get('name')}: sweep"
@@ -191,13 +226,14 @@ def _set(point: dict[str, Any], path: str, value: Any, where: str) -> None:
 def parse(source: Mapping[str, Any]) -> Experiment:
     """One point, checked and resolved: whatever can be refused is refused here."""
     where = f"experiment {source.get('name', '(without a name)')}"
-    check_keys(source, KEYS, where)
+    check_keys(source, [*KEYS, *WORDS], where)
+    source = {key: value for key, value in source.items() if key not in WORDS}
     for key in ("horizon", "environment", "bases"):
         if key not in source:
             raise CorralError(f"{where} needs {key}")
     horizon = _whole(source["horizon"], f"{where}: horizon", most=MOST_PLAYS)
     read = follow_horizon({key: value for key, value in source.items() if key != "horizon"}, horizon)
-    environment = _made("environment", read["environment"], where)
+    environment = made("environment", read["environment"], where)
     replicates = _whole(read.get("replicates", 32), f"{where}: replicates", most=MOST_REPLICATES)
     delta = convert(read.get("delta", 1 / max(horizon, 2)), float, f"{where}: delta")
     if not 0 < delta < 1:
@@ -205,16 +241,17 @@ def parse(source: Mapping[str, Any]) -> Experiment:
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=delta)
     if problem.low is not None and problem.high is not None and not math.isfinite(problem.high - problem.low):
         raise CorralError(f"{where}: the mean rewards of {environment.name} span more than a number can hold")
-    bases = _bases(read["bases"], problem, f"{where}: bases")
+    bases = bases_of(read["bases"], problem, f"{where}: bases")
     first = _whole(read.get("first_bases", len(bases)), f"{where}: first_bases")
     if first > len(bases):
         raise CorralError(f"{where}: first_bases asks for {first} bases of {len(bases)}")
     bases = bases[:first]
-    curves = _curves(read, bases, problem, where)
+    curves = curves_of(read, bases, problem, where)
     _check(curves, environment, problem, horizon, where)
     chunk = _whole(read.get("chunk", CHUNK), f"{where}: chunk")
     if "chunk" not in read:
-        chunk = max(1, min(CHUNK, replicates, CHUNK_BYTES // _bytes_per_row(environment, curves, horizon, where)))
+        most = max(1, min(CHUNK, CHUNK_BYTES // _bytes_per_row(environment, curves, horizon, where)))
+        chunk = -(-replicates // -(-replicates // most))  # as few as that allows, and all about alike
     return Experiment(
         name=convert(source.get("name", "experiment"), str, f"{where}: name"),
         question=convert(source.get("question", ""), str, f"{where}: question"),
@@ -238,128 +275,6 @@ def _whole(value: Any, where: str, least: int = 1, most: float = math.inf) -> in
     if number > most:
         raise CorralError(f"{where} must be at most {most:,}, not {shown(number)}")
     return number
-
-
-def _table(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise CorralError(f"{where} must be a table with a name")
-    if not isinstance(value.get("name"), str):
-        raise CorralError(f"{where} needs a name")
-    return dict(value)
-
-
-def _tables(value: Any, where: str) -> list[dict[str, Any]]:
-    if not isinstance(value, list):
-        raise CorralError(f"{where} must be a list of tables, each with a name")
-    return [_table(item, f"{where}[{index}]") for index, item in enumerate(value)]
-
-
-def _made(kind: Kind, value: Any, where: str) -> Any:
-    """The thing that a table with a name and parameters describes."""
-    table = _table(value, f"{where}: {kind}")
-    name = table.pop("name")
-    return build(get_registry().load(kind, name), table, f"{where}: {name}")
-
-
-def _bases(value: Any, problem: Problem, where: str, taken: Sequence[str] = ()) -> list[tuple[str, Base]]:
-    """Every base with its label, grids expanded; a name that is taken, or not the only one, shows its parameters."""
-    found: list[tuple[str, Base]] = []
-    tables = _tables(value, where)
-    for table in tables:
-        name, grids = table.pop("name"), table.pop("grid", {})
-        cls = get_registry().load("base", name)
-        if not isinstance(grids, Mapping):
-            raise CorralError(f"{where}: the grid of {name} must be a table of lists")
-        twice = [key for key in grids if key in table]
-        if twice:
-            raise CorralError(f"{where}: {name} has {twice[0]} both as a value and as a grid")
-        for point in product(grids, f"{where}: grid of {name}"):
-            base = build(cls, {**table, **point}, f"{where}: {name}").resolve(problem)
-            several = name in taken or sum(other["name"] == name for other in _tables(value, where)) > 1
-            shown = point or (table if several else {})
-            found.append((_label(name, shown), base))
-    if not found:
-        raise CorralError(f"{where} must name at least one base")
-    labels = [label for label, _ in found]
-    for number, label in enumerate(labels):
-        if labels.count(label) > 1:
-            found[number] = (f"{label} #{labels[: number + 1].count(label)}", found[number][1])
-    return found
-
-
-def _label(name: str, values: Mapping[str, Any]) -> str:
-    shown = [f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()]
-    return f"{name}({', '.join(shown)})" if shown else name
-
-
-def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tuple[str, Options]:
-    """The preset a table names, with the options it sets."""
-    preset = convert(table.get("preset", preset), str, f"{where}: preset")
-    if preset not in PRESETS:
-        raise CorralError(f"{where}: preset must be {' or '.join(PRESETS)}, not {preset!r}")
-    own = table.get("options", {})
-    if not isinstance(own, Mapping):
-        raise CorralError(f"{where}: options must be a table")
-    return preset, build(Options, {**attrs.asdict(PRESETS[preset]), **own}, f"{where}: options")
-
-
-def _curves(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: Problem, where: str) -> list[Curve]:
-    labels, made = tuple(label for label, _ in bases), tuple(base for _, base in bases)
-    preset, options = _options(source, where)
-    compare = source.get("compare", {})
-    if not isinstance(compare, Mapping):
-        raise CorralError(f"{where}: compare must be a table")
-    check_keys(compare, ["alone", "bases", "metas", "presets"], f"{where}: compare")
-    curves: list[Curve] = []
-    if "meta" in source:
-        meta = _made("meta", source["meta"], where)
-        curves.append(Curve(meta.name, made, labels, meta, options))
-        for other in convert(compare.get("presets", []), tuple[str, ...], f"{where}: compare.presets"):
-            _, judged = _options({"preset": other}, f"{where}: compare.presets")
-            curves.append(Curve(f"{meta.name} ({other})", made, labels, meta, judged))
-    compared: dict[int, Curve] = {}
-    tables = _tables(compare.get("metas", []), f"{where}: compare.metas")
-    # Those without parameters first: they have nothing but their name to be told apart by.
-    for place, table in sorted(
-        enumerate(tables), key=lambda pair: bool(pair[1].keys() - {"name", "preset", "options"})
-    ):
-        set_here: dict[str, Any] = {key: table.pop(key) for key in ("preset", "options") if key in table}
-        inherited = {} if "preset" in set_here else {"preset": preset, "options": source.get("options", {})}
-        own, judged = _options({**inherited, **set_here}, f"{where}: compare.metas")
-        meta = _made("meta", table, where)
-        suffix = f" ({own})" if own != preset else ""
-        table.pop("name")
-        # As short as tells it from the curves before it.
-        names = [_label(meta.name, said) + suffix for said in ({}, table, {**table, **set_here.get("options", {})})]
-        taken = [curve.name for curve in (*curves, *compared.values())]
-        name = next((each for each in names if each not in taken), names[-1])
-        compared[place] = Curve(name, made, labels, meta, judged)
-    curves += [compared[place] for place in sorted(compared)]
-    curves += _alone(compare.get("alone", "plain"), bases, f"{where}: compare.alone")
-    others = compare.get("bases", [])
-    if others != []:
-        extra = _bases(others, problem, f"{where}: compare.bases", labels)
-        curves += _alone("plain", extra, f"{where}: compare.bases")
-    names = [curve.name for curve in curves]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise CorralError(f"{where} would draw {twice[0]!r} twice; take one out, or set its parameters apart")
-    if not curves:
-        raise CorralError(f"{where} has nothing to play: give it a meta, or compare bases alone")
-    return curves
-
-
-def _alone(how: Any, bases: list[tuple[str, Base]], where: str) -> list[Curve]:
-    """Each base alone, played plainly or smoothed."""
-    if how not in ALONE:
-        raise CorralError(f"{where} must be {' or '.join(ALONE)}, not {shown(how)}")
-    curves = []
-    for label, base in bases:
-        if how in ("plain", "both"):
-            curves.append(Curve(label, (base,), (label,), None, PRESETS["practice"]))
-        if how in ("smooth", "both"):
-            curves.append(Curve(f"{label}, smoothed", (base,), (label,), None, PRESETS["paper"]))
-    return curves
 
 
 def _check(curves: list[Curve], environment: Environment, problem: Problem, horizon: int, where: str) -> None:

@@ -141,3 +141,27 @@ def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
     t = np.unique(np.geomspace(1, told.horizon, 10_000).round())  # both sides are smooth in t
     needed = smoothing_needs(t, told.delta)
     return all(bool((2 * bound(t) > needed).all()) for bound in bounds)
+
+
+FAR = 2**40  # rounds: where the leading power of T shows
+
+
+def orders(experiment: Experiment, curve: Curve) -> tuple[float, ...]:
+    """The exponents of T that theory promises, ascending: of a base alone its bound's, of a meta one for every base.
+
+    They are those of a method that is tuned to each T, so a rate that was given as a number is part of the order; the
+    theorem's other conditions are not looked at, and logarithms are left out.
+    """
+    told = curve.told(experiment.problem, experiment.horizon)
+    found = set()
+    for bound in told.bounds:
+        if bound is None or not bound.shape:
+            continue
+        highest = max((term.alpha for term in bound.shape if term.c > 0), default=0.0)
+        if curve.meta is None or highest >= 1:
+            found.add(highest)
+        elif isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw" and (term := bound.leading):
+            near, far = (attrs.evolve(told, horizon=rounds) for rounds in (FAR, 2 * FAR))
+            values = [_value(curve.meta, each, curve.meta.rate(each), term) for each in (near, far)]
+            found.add(math.log2(values[1] / values[0]))
+    return tuple(sorted({round(exponent, 3) for exponent in found}))

@@ -13,7 +13,16 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "lower-bound-unknown-rate-base",
         ),
         "environment": ("bernoulli-arms", "gaussian-arms", "lower-bound-sqrt", "lower-bound-unknown-rate"),
-        "experiment": ("quickstart", "epsilon-greedy", "lower-bound-sqrt", "lower-bound-unknown-rate"),
+        "experiment": (
+            "quickstart",
+            "epsilon-greedy",
+            "epsilon-greedy-rates",
+            "known-bound",
+            "known-exponent",
+            "unknown-exponent",
+            "lower-bound-sqrt",
+            "lower-bound-unknown-rate",
+        ),
     },
     "corral-linucb": {
         "base": (
@@ -46,6 +55,11 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "fixed-arms-misspecified",
             "unknown-dimension-and-misspecification",
             "quadratic",
+            "unknown-dimension-rates",
+            "unknown-dimension-infinite-rates",
+            "unknown-misspecification-rates",
+            "unknown-dimension-and-misspecification-rates",
+            "fixed-arms-rates",
         ),
     },
     "corral-adapters": {
@@ -62,7 +76,7 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
         "environment": ("riverswim",),
         "experiment": ("riverswim", "riverswim-qlearning"),
     },
-    "corral-report": {"command": ("plot", "report", "export")},
+    "corral-report": {"command": ("plot", "report", "export", "reproduce")},
 }
 
 

@@ -1,60 +1,156 @@
-"""What a run comes to: a line a curve."""
+"""What a run comes to: a result a curve, folded from its chunks one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
 from corral_core.engines import Done
-from corral_core.experiment import Experiment
-from corral_core.simulation import Curve, Record
+from corral_core.rows import Array
+from corral_core.settings import Line, Setting
+from corral_core.simulation import Record, points
+
+
+class Moments:
+    """Mean and standard deviation over replicates, chunk by chunk: memory does not grow with their number.
+
+    Two chunks join as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+    variances", 1979: with d the difference of means, m2 = m2_a + m2_b + d^2 n_a n_b/(n_a + n_b).
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean: Array = np.zeros(())
+        self._m2: Array = np.zeros(())
+
+    def add(self, values: Array) -> None:
+        """The values of more replicates, which are the first axis."""
+        values = np.asarray(values, dtype=np.float64)
+        count, mean = len(values), values.mean(axis=0)
+        difference, total = mean - self.mean, self.count + count
+        self._m2 = self._m2 + ((values - mean) ** 2).sum(axis=0) + difference**2 * (self.count * count / total)
+        self.mean = self.mean + difference * (count / total)
+        self.count = total
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviation of a replicate; not a number where there is only one."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.sqrt(self._m2 / np.float64(self.count - 1)))
+
+    @property
+    def error(self) -> Array:
+        """Standard error of the mean; not a number where there is only one replicate."""
+        return np.asarray(self.deviation / np.sqrt(self.count))
 
 
 @attrs.frozen(eq=False)
 class Result:
-    """A curve of one point, all its replicates together."""
+    """A curve of one point, over its replicates. Arrays are (points,) and (points, bases), over time."""
 
-    experiment: Experiment
-    curve: Curve
-    record: Record
+    setting: Setting
+    line: Line
+    plays: Array  # after how many plays the numbers were taken
+    regret: Moments | None  # summed over plays; None where nobody knows it
+    reward: Moments
+    probabilities: Moments  # of the bases
+    plays_of: Array  # mean plays of each base
+    dropped: Array  # share of replicates in which the base is dropped
+    final: Array  # what each replicate came to: regret, or reward where nobody knows the regret
     seconds: float  # of computing, over all chunks
 
     @property
-    def final(self) -> np.ndarray[Any, Any]:
-        """What each replicate came to: regret, or reward where nobody knows the regret."""
-        last = self.record.reward if self.record.regret is None else self.record.regret
-        return np.asarray(last[:, -1])
+    def replicates(self) -> int:
+        return len(self.final)
+
+    @property
+    def measured(self) -> Moments:
+        """The regret, or the reward where nobody knows the regret."""
+        return self.reward if self.regret is None else self.regret
 
     def summary(self) -> dict[str, Any]:
         """For `--json` and the table."""
-        final, count = self.final, len(self.final)
-        error = float(final.std(ddof=1) / np.sqrt(count)) if count > 1 else None
-        plays = self.record.plays[:, -1].mean(axis=0)
-        known = self.record.regret is not None
+        error = float(self.measured.error[-1])
         return {
-            "name": self.curve.name,
-            "at": self.experiment.at,
-            "mean_regret": float(final.mean()) if known else None,
-            "mean_reward": float(self.record.reward[:, -1].mean()),
-            "standard_error": error,
-            "replicates": count,
-            "plays": self.experiment.horizon,
-            "plays_per_base": dict(zip(self.curve.labels, map(float, plays), strict=True)),
-            "choices": self.experiment.choices(self.curve),
+            "name": self.line.name,
+            "at": self.setting.at,
+            "mean_regret": None if self.regret is None else float(self.regret.mean[-1]),
+            "mean_reward": float(self.reward.mean[-1]),
+            "standard_error": error if self.replicates > 1 else None,
+            "replicates": self.replicates,
+            "plays": self.setting.horizon,
+            "plays_per_base": dict(zip(self.line.bases, map(float, self.plays_of[-1]), strict=True)),
+            "choices": list(self.line.choices),
             "seconds": round(self.seconds, 3),
         }
 
 
-def gather(points: Sequence[Experiment], done: Iterable[Done]) -> list[Result]:
-    """Join the chunks of every curve, in the order of the experiment, whatever order they finished in."""
-    finished = sorted(done, key=lambda each: each.task.chunk)
-    results = []
-    for number, experiment in enumerate(points):
-        for curve in experiment.curves:
-            mine = [each for each in finished if (each.task.point, each.task.curve) == (number, curve.name)]
-            record = Record.concatenate([each.record for each in mine])
-            results.append(Result(experiment, curve, record, sum(each.seconds for each in mine)))
-    return results
+class Fold:
+    """A result in the making: takes the chunks of one curve in their order."""
+
+    def __init__(self, setting: Setting, line: Line) -> None:
+        self._setting, self._line = setting, line
+        self._regret: Moments | None = Moments()
+        self._reward, self._probabilities, self._plays, self._dropped = (Moments() for _ in range(4))
+        self._final: list[Array] = []
+        self._seconds = 0.0
+
+    def add(self, record: Record, seconds: float) -> None:
+        """The next chunk."""
+        if record.regret is None:
+            self._regret = None
+        elif self._regret is not None:
+            self._regret.add(record.regret)
+        self._reward.add(record.reward)
+        self._probabilities.add(record.probabilities)
+        self._plays.add(record.plays)
+        self._dropped.add(record.dropped)
+        measured = record.reward if record.regret is None else record.regret
+        self._final.append(measured[:, -1].copy())
+        self._seconds += seconds
+
+    def result(self) -> Result:
+        """What the chunks so far come to; at least one."""
+        return Result(
+            setting=self._setting,
+            line=self._line,
+            plays=points(self._setting.horizon),
+            regret=self._regret,
+            reward=self._reward,
+            probabilities=self._probabilities,
+            plays_of=self._plays.mean,
+            dropped=self._dropped.mean,
+            final=np.concatenate(self._final),
+            seconds=self._seconds,
+        )
+
+
+def gather(found: Sequence[Setting], done: Iterable[Done]) -> list[Result]:
+    """A result for every curve that has chunks, in the order of the experiment, whatever order they finished in."""
+    folds = {(number, line.name): Fold(setting, line) for number, setting in enumerate(found) for line in setting.lines}
+    begun = set()
+    for each in in_order(done):
+        key = (each.task.point, each.task.curve)
+        folds[key].add(each.record, each.seconds)
+        begun.add(key)
+    return [fold.result() for key, fold in folds.items() if key in begun]
+
+
+def in_order(done: Iterable[Done]) -> Iterator[Done]:
+    """The chunks of each curve by number, so that sums have the same bits every time; few ever have to wait.
+
+    What still waits for a chunk that never came is yielded at the end.
+    """
+    awaited: dict[tuple[int, str], int] = {}
+    waiting: dict[tuple[int, str, int], Done] = {}
+    for each in done:
+        point, curve = key = (each.task.point, each.task.curve)
+        waiting[point, curve, each.task.chunk] = each
+        while (next_one := (point, curve, awaited.setdefault(key, 0))) in waiting:
+            awaited[key] += 1
+            yield waiting.pop(next_one)
+    for place in sorted(waiting):
+        yield waiting[place]

@@ -55,6 +55,10 @@ class Record(Rows):
     dropped: Array
 
 
+Listener = Callable[[int, int, Record], None]
+"""Hears which point was reached, after how many plays, and what is recorded up to there."""
+
+
 def points(horizon: int) -> Array:
     """After how many plays the numbers are kept."""
     return np.unique(np.ceil(np.linspace(0, horizon, min(POINTS, horizon) + 1)[1:]).astype(np.int64))
@@ -104,7 +108,7 @@ def simulate(
     instances: Generator,
     plays: Generator,
     choices: Generator,
-    progress: Callable[[int], None] | None = None,
+    progress: Listener | None = None,
 ) -> Record:
     """Play `horizon` plays in every row. Instances, plays and choices each have randomness of their own."""
     instance = environment.draw(rows, instances)
@@ -145,9 +149,9 @@ def simulate(
             if play.regret is not None:
                 regret += play.regret
         recorder.keep(point, reward, None if play.regret is None else regret, selection, asked)
-        point, done = point + 1, int(until)
         if progress:
-            progress(done)
+            progress(point, int(until), recorder.record)
+        point, done = point + 1, int(until)
     return recorder.record
 
 

@@ -96,6 +96,6 @@ def test_every_chunk_of_every_curve_of_every_point_is_a_task() -> None:
 
 def test_progress_hears_of_every_play_in_the_end() -> None:
     heard: list[int] = []
-    run_chunk(made(), "corral", 0, heard.append)
+    run_chunk(made(), "corral", 0, lambda point, plays, record: heard.append(plays))
     assert heard == sorted(heard)
     assert heard[-1] == 61

@@ -247,7 +247,7 @@ def test_a_sweep_leaves_its_source_alone() -> None:
 
 
 def test_the_chunk_follows_from_the_memory_that_a_replicate_takes() -> None:
-    assert made(replicates=2000).chunk == 512
+    assert made(replicates=2000).chunk == 500  # four chunks alike, of at most 512
     assert made(replicates=3).chunk == 3
     assert made(horizon=20_000_000, replicates=512).chunk < 16
 
@@ -259,7 +259,7 @@ def test_replicates_need_not_be_a_multiple_of_the_chunk() -> None:
 
 def test_what_is_resolved_is_written_down() -> None:
     experiment = made(replicates=2000)
-    assert experiment.source["chunk"] == 512
+    assert experiment.source["chunk"] == 500
     assert parse(experiment.source) == experiment
 
 

@@ -1,22 +1,24 @@
 """A run's folder: whole or not at all, and only what is missing is played again."""
 
 import errno
+import hashlib
 import json
-import multiprocessing
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from corral_core import runner, store
-from corral_core.chunks import Task
+from corral_core import files, runner, store, versions
+from corral_core.chunks import Task, run_chunk
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment, parse
 from corral_core.results import Result
 from corral_core.simulation import Record, points
-from corral_core.store import Folder
+from corral_core.store import Folder, Run, file_name
 
 
 def small(**changes: Any) -> Experiment:
@@ -41,24 +43,49 @@ def chunks(out: Path) -> list[str]:
     return sorted(file.name for file in (out / "chunks").iterdir())
 
 
+def sums(out: Path) -> str:
+    """The checksums of a complete run, which are those of the files."""
+    text = (out / "SHA256SUMS").read_text()
+    for line in text.splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+    return text
+
+
 def assert_equal(ours: list[Result], theirs: list[Result]) -> None:
     for one, other in zip(ours, theirs, strict=True):
-        for name in Record.names:
-            mine, yours = getattr(one.record, name), getattr(other.record, name)
-            assert mine.dtype == yours.dtype
-            assert mine.tobytes() == yours.tobytes()
+        assert (one.setting, one.line) == (other.setting, other.line)
+        assert one.final.tobytes() == other.final.tobytes()
+        for name in ("regret", "reward", "probabilities"):
+            mine, yours = getattr(one, name), getattr(other, name)
+            assert (mine.mean.tobytes(), mine.error.tobytes()) == (yours.mean.tobytes(), yours.error.tobytes())
+        assert one.plays_of.tobytes() == other.plays_of.tobytes()
+
+
+@pytest.fixture
+def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The checksums of a run that nothing disturbed."""
+    out = tmp_path_factory.mktemp("whole")
+    play(out)
+    return sums(out)
 
 
 def test_a_folder_holds_the_experiment_the_versions_and_the_chunks(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "run"
     play(out)
-    assert sorted(file.name for file in out.iterdir()) == ["chunks", "experiment.json", "versions.json"]
+    assert sorted(file.name for file in out.iterdir()) == [
+        "SHA256SUMS",
+        "chunks",
+        "experiment.json",
+        "journal.jsonl",
+        "versions.json",
+    ]
     (point,) = json.loads((out / "experiment.json").read_text())["points"]
-    assert parse(point) == small()
+    assert parse(point["source"]) == small()
     assert {"python", "machine", "numpy", "core", "corral-mab"} <= set(json.loads((out / "versions.json").read_text()))
     assert len(chunks(out)) == 3
     with np.load(out / "chunks" / chunks(out)[0]) as arrays:
-        assert set(arrays) == {*Record.names, "at", "bases", "curve", "seconds"}
+        assert set(arrays) == {*Record.names, "at", "bases", "curve"}
         assert arrays["at"].tolist() == points(small().horizon).tolist()
         assert arrays["regret"].shape[1] == len(arrays["at"])
         assert arrays["plays"].shape[2] == len(arrays["bases"])
@@ -80,16 +107,16 @@ def test_only_what_is_missing_is_played(tmp_path: Path, monkeypatch: pytest.Monk
     keep = Folder.keep
     monkeypatch.setattr(Folder, "keep", lambda self, done: (kept.append(done.task), keep(self, done)))
     assert_equal(first, play(tmp_path))
-    assert [Folder(tmp_path, ()).file(task).name for task in kept] == [lost]
+    assert [file_name(task) for task in kept] == [lost]
 
 
 def test_a_folder_changes_nothing_in_the_numbers(tmp_path: Path) -> None:
     assert_equal(play(tmp_path), play(None))
 
 
-def test_curves_of_like_names_have_files_of_their_own(tmp_path: Path) -> None:
+def test_curves_of_like_names_have_files_of_their_own() -> None:
     names = ["rate(c=1e+05)", "rate(c=1e-05)", "rate c=1e-05", "x" * 300, "x" * 301]
-    files = {Folder(tmp_path, ()).file(Task(0, name, 0, 1, 1)).name for name in names}
+    files = {file_name(Task(0, name, 0, 1, 1)) for name in names}
     assert len(files) == len(names)
     assert max(map(len, files)) < 120
 
@@ -158,7 +185,7 @@ def test_a_full_disk_leaves_no_half_chunk(tmp_path: Path, monkeypatch: pytest.Mo
     for lost in others:
         (tmp_path / "chunks" / lost).unlink()
     with monkeypatch.context() as disk:
-        disk.setattr(store, "_flush", full)  # when the bytes have been written and do not fit
+        disk.setattr(files, "flush", full)  # when the bytes have been written and do not fit
         with pytest.raises(CorralError, match="cannot be used: No space left on device"):
             play(tmp_path)
     assert chunks(tmp_path) == [survivor]
@@ -172,27 +199,159 @@ def test_a_disk_that_fills_up_ends_the_workers(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Folder, "keep", keep)
     with pytest.raises(CorralError, match="the disk is full"):
         runner.play([small()], engine="processes", workers=2, out=tmp_path)
-    assert multiprocessing.active_children() == []
+    children = [path / "children" for path in Path("/proc/self/task").iterdir()]
+    assert not any(path.read_text() for path in children if path.exists())
 
 
 def test_a_disk_that_is_full_from_the_start_can_be_freed_and_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as disk:
-        disk.setattr(store, "_flush", full)
+        disk.setattr(files, "flush", full)
         with pytest.raises(CorralError, match="No space left on device"):
             play(tmp_path / "run")
-    assert not [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
+    assert [file.name for file in (tmp_path / "run").rglob("*") if file.is_file()] == ["journal.jsonl"]
     assert_equal(play(tmp_path / "run"), play(None))
 
 
-@pytest.mark.parametrize("damage", [b"", b"nonsense", "cut"])
-def test_a_damaged_chunk_is_named_as_such(damage: bytes | str, tmp_path: Path) -> None:
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def flip(file: Path) -> None:
+    """One bit of one byte in the middle."""
+    written = bytearray(file.read_bytes())
+    written[len(written) // 2] ^= 1
+    file.write_bytes(written)
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, flip])
+def test_a_damaged_chunk_is_played_again(
+    damage: Any, tmp_path: Path, whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = play(tmp_path)
+    damaged = chunks(tmp_path)[1]
+    damage(tmp_path / "chunks" / damaged)
+    assert len(Run.open(tmp_path).finished()) == 2
+    played: list[int] = []
+    monkeypatch.setattr(
+        "corral_core.engines.run_chunk",
+        lambda experiment, curve, chunk, progress: (played.append(chunk), run_chunk(experiment, curve, chunk))[1],
+    )
+    assert_equal(first, play(tmp_path))
+    assert len(played) == 1
+    assert sums(tmp_path) == whole
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_byte_flipped_anywhere_in_the_folder_does_no_harm(seed: int, tmp_path: Path, whole: str) -> None:
+    """Of the chunks and the journal; in the other files it is refused, or the same experiment still."""
     play(tmp_path)
-    file = tmp_path / "chunks" / chunks(tmp_path)[0]
-    file.write_bytes(damage if isinstance(damage, bytes) else file.read_bytes()[:-40])
-    with pytest.raises(CorralError, match=f"{file.name} is damaged; delete it and run again"):
+    rng = np.random.default_rng(seed)
+    file = rng.choice([*(tmp_path / "chunks").iterdir(), tmp_path / "journal.jsonl"])  # type: ignore[arg-type]
+    written = bytearray(file.read_bytes())
+    written[rng.integers(len(written))] ^= 1 << rng.integers(8)
+    file.write_bytes(written)
+    play(tmp_path)
+    assert sums(tmp_path) == whole
+
+
+def test_a_journal_cut_short_costs_the_chunk_it_was_about(tmp_path: Path, whole: str) -> None:
+    play(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20])
+    assert len(Run.open(tmp_path).finished()) == 2
+    play(tmp_path)
+    assert sums(tmp_path) == whole
+    journal.unlink()
+    play(tmp_path)
+    assert sums(tmp_path) == whole
+
+
+def test_a_run_is_read_without_the_plugins_that_played_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = play(tmp_path)
+    monkeypatch.setattr("corral_core.registry.Registry.load", lambda *_: pytest.fail("a plugin was needed"))
+    run = Run.open(tmp_path)
+    assert_equal(first, run.results())
+    assert run.checksum == hashlib.sha256(sums(tmp_path).encode()).hexdigest()
+    (result,) = run.results()
+    final = np.concatenate([record.regret[:, -1] for record in run.records(result) if record.regret is not None])
+    assert final.tolist() == result.final.tolist()
+
+
+def test_an_incomplete_run_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    (first,) = play(tmp_path)
+    (tmp_path / "chunks" / chunks(tmp_path)[1]).unlink()
+    (result,) = Run.open(tmp_path).results()
+    assert result.final.tolist() == [*first.final[:2], *first.final[4:]]
+    for file in (tmp_path / "chunks").iterdir():
+        file.unlink()
+    assert Run.open(tmp_path).results() == []
+
+
+@pytest.mark.parametrize(("path", "said"), [("nowhere", "is not there"), (".", "holds no run")])
+def test_what_is_no_run_is_not_read(path: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(CorralError, match=f"{said}; corral run EXPERIMENT --out"):
+        Run.open(tmp_path / path)
+
+
+def test_nobody_else_writes_meanwhile(tmp_path: Path) -> None:
+    with (
+        store.folder(tmp_path, [small()]),
+        pytest.raises(CorralError, match="is being written by another run; wait for it, or choose another folder"),
+    ):
         play(tmp_path)
+    play(tmp_path)
+
+
+def test_other_versions_do_not_go_on_unless_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: str
+) -> None:
+    play(tmp_path)
+    ours = versions.versions()
+    other = {**ours, "numpy": "0.9", "corral-linucb": "9", "elsewhere": "1"}  # nothing of corral-linucb is played
+    monkeypatch.setattr(versions, "versions", lambda: other)
+    monkeypatch.setattr(store, "versions", lambda: other)
+    play(tmp_path)  # nothing is missing, so nothing is mixed
+    (tmp_path / "SHA256SUMS").unlink()
+    (tmp_path / "chunks" / chunks(tmp_path)[0]).unlink()
+    begun = rf"was begun with numpy {ours['numpy']} \(now 0.9\); go on with that.*--mixed-versions"
+    with pytest.raises(CorralError, match=begun):
+        play(tmp_path)
+    runner.play([small()], engine="serial", out=tmp_path, mixed_versions=True)
+    assert sums(tmp_path) == whole
+    assert Run.open(tmp_path).all_versions == (ours, other)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 kB."""
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        pytest.skip(f"a small tmpfs cannot be mounted here: {made.stderr.strip()}")
+    yield tmp_path
+    subprocess.run(["umount", tmp_path], check=True)
+
+
+def test_a_disk_that_is_really_full(small_disk: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It fills up in the middle of the run; when there is room again, the run goes on, to the same bits."""
+    out = small_disk / "run"
+    with pytest.raises(CorralError, match="cannot be used: No space left on device"):
+        play(out, replicates=60)
+    kept = len(Run.open(out).finished())
+    assert 0 < kept < 30
+    assert not list(out.rglob(".*"))
+    subprocess.run(["mount", "-o", "remount,size=4m", small_disk], check=True)
+    play(out, replicates=60)
+    undisturbed = tmp_path_factory.mktemp("undisturbed")
+    play(undisturbed, replicates=60)
+    assert sums(out) == sums(undisturbed)
 
 
 @pytest.mark.parametrize("text", ["", "{", "\x00"])

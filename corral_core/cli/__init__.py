@@ -14,13 +14,14 @@ import typer
 import typer.core
 
 from corral_core import ONE_THREAD, __version__
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, Interrupted
 from corral_core.plugins import Plugins
 from corral_core.registry import get_registry
 
 # The order of the help. Each module has a function register(app).
 COMMANDS = (
     "run",
+    "compare",
     "describe",
     "check",
     "bench",
@@ -84,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             command_line(get_registry().plugins).main(args=arguments, prog_name="corral")
         finally:
             sys.stdout.flush()
+    except Interrupted as stopped:
+        leave(f"Interrupted. {stopped}", 130)
     except CorralError as error:
         leave(f"Error: {error}", 2)
     except KeyboardInterrupt:

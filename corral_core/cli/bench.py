@@ -25,13 +25,11 @@ def bench(
     paper's first figure) and dimension (LinUCB with 64 features, beside the matrix products it cannot avoid).
     """
     import json
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
 
-    from corral_core.engines.processes import ending, submit
     from corral_core.errors import CorralError
     from corral_core.parsing import suggestion
     from corral_core.registry import get_registry
+    from corral_core.workers import Died, Worker
     from corral_core.workloads import WORKLOADS, measure
 
     for name in workload or ():
@@ -48,9 +46,13 @@ def bench(
             continue
         amount = replicates or WORKLOADS[name].replicates, horizon or WORKLOADS[name].horizon
         # A process of its own, so that the peak is the workload's.
-        pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
-        with ending(pool):
-            measured = submit(pool, measure, [(name, *amount)]).pop().result()
+        worker = Worker()
+        try:
+            (measured,) = worker.call(measure, name, *amount)
+        except Died as died:
+            raise CorralError(f"the process that played {name} {died}") from None
+        finally:
+            worker.kill()
         print(json.dumps(measured) if as_json else _line(measured), flush=True)
 
 

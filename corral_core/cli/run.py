@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,34 +18,95 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    experiment: Annotated[str, typer.Argument(help="A TOML file, or a name from `corral list-experiments`.")],
-    out: Annotated[Path | None, typer.Option(help="Keep every replicate's curves in this folder.")] = None,
+    experiment: Annotated[
+        str, typer.Argument(help="A TOML file, a name from `corral list-experiments`, or the folder of a run to go on.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Keep every replicate's curves in this folder, or go on with what is there.")
+    ] = None,
     replicates: Annotated[int | None, typer.Option(help="Replicates of every curve.")] = None,
     horizon: Annotated[int | None, typer.Option(help="Plays of every replicate.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
     engine: Annotated[str, typer.Option(help="Where chunks run: serial, processes, or a plugin's.")] = "processes",
     workers: Annotated[int | None, typer.Option(help="Worker processes; as many as cores unless said.")] = None,
+    mixed_versions: Annotated[
+        bool, typer.Option("--mixed-versions", help="Go on with a run that other versions began.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Play an experiment and show what it cost."""
     from corral_core.errors import CorralError
-    from corral_core.experiment import load
     from corral_core.registry import get_registry
-    from corral_core.runner import play
+    from corral_core.workers import started_ahead
 
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     get_registry().get("engine", engine)
-    points = load(experiment, replicates=replicates, horizon=horizon, seed=seed)
-    if not as_json:
-        _announce(points)
-    results = play(points, engine=engine, workers=workers, out=out, show=not as_json)
+    team = workers or os.cpu_count() or 1
+    with started_ahead(team if engine == "processes" and team > 1 else 0):
+        points, out = _points(experiment, out, replicates=replicates, horizon=horizon, seed=seed)
+        if not as_json:
+            _announce(points)
+        results = _played(points, out, engine, workers, quiet, as_json, mixed_versions)
     if as_json:
         _print_json(points, results)
     else:
         _print_tables(points, results)
         if out is not None:
-            print(f"\nThe curves of every replicate are in {out}")
+            from corral_core.store import Run
+
+            print(f"\nThe curves of every replicate are in {out}, checksum {(Run.open(out).checksum or '')[:12]}")
+
+
+def _points(experiment: str, out: Path | None, **changed: int | None) -> tuple[list[Experiment], Path | None]:
+    """What is to be played, and where it is kept: an experiment, or the folder of one that was begun."""
+    from corral_core.errors import CorralError
+    from corral_core.experiment import is_registered, load, parse
+
+    if not Path(experiment).is_dir() or is_registered(experiment):
+        return load(experiment, **changed), out
+    from corral_core.store import Run
+
+    if out is not None or any(value is not None for value in changed.values()):
+        raise CorralError(f"{experiment} is a run that was begun: it goes on as it is, without --out or other settings")
+    return [parse(setting.source) for setting in Run.open(Path(experiment)).settings], Path(experiment)
+
+
+def _played(
+    points: list[Experiment],
+    out: Path | None,
+    engine: str,
+    workers: int | None,
+    quiet: bool,
+    as_json: bool,
+    mixed_versions: bool,
+) -> list[Result]:
+    from corral_core.cli.watching import watcher
+    from corral_core.errors import Interrupted
+    from corral_core.runner import play
+
+    watch = watcher(points, quiet=quiet, as_json=as_json)
+    try:
+        return play(points, engine=engine, workers=workers, out=out, watch=watch, mixed_versions=mixed_versions)
+    except KeyboardInterrupt:
+        raise Interrupted(_how_to_go_on(out)) from None
+
+
+def _how_to_go_on(out: Path | None) -> str:
+    import shlex
+
+    from corral_core.experiment import is_registered
+    from corral_core.store import Run
+
+    if out is None:
+        return "Nothing was kept; with --out FOLDER a run can go on later."
+    if not (out / "experiment.json").exists():
+        return "Nothing had begun."
+    run = Run.open(out)
+    folder = f"./{out}" if is_registered(str(out)) else str(out)
+    kept = f"{len(run.finished())} of {len(run.tasks)} chunks are kept."
+    return f"{kept} Go on with: corral run {shlex.quote(folder)}"
 
 
 def _announce(points: list[Experiment]) -> None:
@@ -84,7 +146,7 @@ def _print_tables(points: list[Experiment], results: list[Result]) -> None:
             print()
         if point.at:
             print(point.at)
-        mine = [result for result in results if result.experiment is point]
+        mine = [result for result in results if result.setting.at == point.at]
         _print_regret(mine)
         _print_plays(mine)
 
@@ -108,16 +170,16 @@ def _print_plays(results: list[Result]) -> None:
     from corral_core.cli.listing import show_table
     from corral_core.cli.text import number
 
-    chosen = [result for result in results if result.curve.meta is not None and len(result.curve.bases) > 1]
+    chosen = [result for result in results if result.line.meta is not None and len(result.line.bases) > 1]
     if not chosen:
         return
-    header = ["plays of", *(result.curve.name for result in chosen)]
+    header = ["plays of", *(result.line.name for result in chosen)]
     rows = []
-    for index, label in enumerate(chosen[0].curve.labels):
+    for index, label in enumerate(chosen[0].line.bases):
         cells = []
         for result in chosen:
-            share = result.record.plays[:, -1, index].mean()
-            dropped = result.record.dropped[:, -1, index].mean()
+            share = result.plays_of[-1, index]
+            dropped = result.dropped[-1, index]
             cells.append(number(share) + (f" (dropped in {dropped:.0%})" if dropped else ""))
         rows.append([label, *cells])
     print()

@@ -1,4 +1,4 @@
-"""Where chunks run. An engine takes tasks and yields what they gave, in whatever order they finish."""
+"""Where chunks run. An engine takes tasks and yields what became of them, in whatever order they finish."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import NamedTuple
 from corral_core.chunks import Task, run_chunk
 from corral_core.experiment import Experiment
 from corral_core.simulation import Record
-
-Report = Callable[[int], None]
-"""Hears how much work (plays of all replicates) has been done since it was last called."""
+from corral_core.watch import Progress, Watch
 
 
 class Done(NamedTuple):
@@ -23,14 +21,21 @@ class Done(NamedTuple):
     seconds: float
 
 
-def run_task(experiment: Experiment, task: Task, report: Report) -> Done:
-    """One task, here and now."""
-    begun, heard = perf_counter(), 0
+class Lost(NamedTuple):
+    """A task that was given up, and why; the others go on."""
 
-    def progress(plays: int) -> None:
-        nonlocal heard
-        report((plays - heard) * task.rows)
-        heard = plays
+    task: Task
+    reason: str
+
+
+def run_task(experiment: Experiment, task: Task, played: Callable[[Progress], None]) -> Done:
+    """One task, here and now; `played` hears of about two hundred moments of it."""
+    begun = perf_counter()
+
+    def progress(point: int, plays: int, record: Record) -> None:
+        regret = None if record.regret is None else float(record.regret[:, point].mean())
+        probabilities = tuple(record.probabilities[:, point].mean(axis=0).tolist())
+        played(Progress(task, plays, regret, float(record.reward[:, point].mean()), probabilities))
 
     record = run_chunk(experiment, task.curve, task.chunk, progress)
     return Done(task, record, perf_counter() - begun)
@@ -43,5 +48,7 @@ class Engine(ABC):
         self.workers = workers
 
     @abstractmethod
-    def run(self, points: Sequence[Experiment], tasks: Sequence[Task], report: Report) -> Generator[Done, None, None]:
+    def run(
+        self, points: Sequence[Experiment], tasks: Sequence[Task], watch: Watch
+    ) -> Generator[Done | Lost, None, None]:
         """Every task once. Closing the generator stops the workers."""

@@ -2,117 +2,128 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
+import queue
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from functools import cache
-from typing import Any, TypeVar
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
-from corral_core import ONE_THREAD
 from corral_core.chunks import Task
-from corral_core.engines import Done, Engine, Report, run_task
-from corral_core.errors import CorralError
+from corral_core.engines import Done, Engine, Lost, run_task
 from corral_core.experiment import Experiment, parse
+from corral_core.simulation import bytes_per_row
+from corral_core.watch import Progress, Watch
+from corral_core.workers import Died, Worker, hire
 
-T = TypeVar("T")
-
-_shared: dict[str, Any] = {}
-
-
-def _start(sources: list[dict[str, Any]], played: Any) -> None:
-    """In a worker: what it shares with the parent, with which it also ends."""
-    _shared.update(sources=sources, played=played)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+_points: dict[int, Experiment] = {}
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-@cache
-def _point(number: int) -> Experiment:
-    return parse(_shared["sources"][number])
-
-
-def _report(work: int) -> None:
-    with _shared["played"].get_lock():
-        _shared["played"].value += work
-
-
-def _work(task: Task) -> Done:
-    return run_task(_point(task.point), task, _report)
+def _work(source: dict[str, Any], task: Task, played: Callable[[Progress], None]) -> Done:
+    """In a worker, which sees the points of one run only and so parses each once."""
+    if task.point not in _points:
+        _points[task.point] = parse(source)
+    return run_task(_points[task.point], task, played)
 
 
 class Processes(Engine):
     """In worker processes, each with one thread."""
 
-    def run(self, points: Sequence[Experiment], tasks: Sequence[Task], report: Report) -> Generator[Done, None, None]:
-        context = multiprocessing.get_context("spawn")
-        played, heard = context.Value("q", 0), 0
-        pool = ProcessPoolExecutor(
-            max_workers=max(1, min(self.workers, len(tasks))),
-            mp_context=context,
-            initializer=_start,
-            initargs=([point.source for point in points], played),
-        )
-        with ending(pool):
-            # The longest first, so that no worker idles at the end.
-            running = submit(pool, _work, [(task,) for task in sorted(tasks, key=lambda task: -task.work)])
-            while running:
-                finished, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-                so_far = played.get_obj().value  # without the lock, which a worker that died may hold
-                report(so_far - heard)
-                heard = so_far
-                for future in finished:
-                    yield future.result()
+    def run(
+        self, points: Sequence[Experiment], tasks: Sequence[Task], watch: Watch
+    ) -> Generator[Done | Lost, None, None]:
+        team = _Team(points, tasks)
+        threads = [threading.Thread(target=team.attend) for _ in range(max(1, min(self.workers, len(tasks))))]
+        try:
+            for thread in threads:
+                thread.start()
+            attending = len(threads)
+            while attending:
+                match team.heard.get():
+                    case Progress() as progress:
+                        watch.played(progress)
+                    case Done() | Lost() as outcome:
+                        yield outcome
+                    case str() as trouble:
+                        watch.trouble(trouble)
+                    case BaseException() as raised:
+                        raise raised
+                    case None:
+                        attending -= 1
+        finally:
+            team.stop()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
 
 
-def submit(pool: ProcessPoolExecutor, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]) -> set[Future[T]]:
-    """Hand calls to workers with one thread each, that leave interrupts to us."""
-    with _one_thread(), _undisturbed():
-        return {pool.submit(function, *arguments) for arguments in calls}
+def longest_first(points: Sequence[Experiment], tasks: Sequence[Task]) -> list[Task]:
+    """So that no worker idles at the end; of tasks with as many plays, those that hold the most memory take longest."""
+    sizes = {
+        (number, curve.name): bytes_per_row(point.environment, [curve], point.horizon)
+        for number, point in enumerate(points)
+        for curve in point.curves
+    }
+    return sorted(tasks, key=lambda task: (-task.work, -sizes[task.point, task.curve]))
 
 
-@contextmanager
-def ending(pool: ProcessPoolExecutor) -> Iterator[None]:
-    """End the workers with the block, whatever they are at."""
-    try:
-        yield
-    except BrokenProcessPool:
-        raise CorralError(
-            "a worker process died, perhaps for want of memory; run again with fewer replicates at a time"
-        ) from None
-    finally:
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
+class _Team:
+    """Workers, each with a thread here that hands it tasks and hears what it says."""
 
+    def __init__(self, points: Sequence[Experiment], tasks: Sequence[Task]) -> None:
+        self._points = points
+        self._waiting = deque(longest_first(points, tasks))
+        self._workers: set[Worker] = set()
+        self._changing = threading.Lock()
+        self._stopped = False
+        self.heard: queue.SimpleQueue[Progress | Done | Lost | str | BaseException | None] = queue.SimpleQueue()
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Workers read these when they import numpy."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+    def attend(self) -> None:
+        """One worker's thread, until no task is left; a worker that dies is replaced, and its task tried once more."""
+        worker = None
+        try:
+            while self._waiting and not self._stopped:
+                try:
+                    task = self._waiting.popleft()
+                except IndexError:
+                    break
+                for attempt in (1, 2):
+                    try:
+                        worker = worker or self._hire()
+                        for said in worker.call(_work, self._points[task.point].source, task):
+                            self.heard.put(said)
+                        break
+                    except Died as died:
+                        self._dismiss(worker)
+                        worker = None
+                        if self._stopped:
+                            return
+                        if attempt == 1:
+                            self.heard.put(f"the worker of {task.words} {died}; that chunk is tried once more")
+                        else:
+                            self.heard.put(Lost(task, f"its worker {died}, twice"))
+        except BaseException as raised:
+            self.heard.put(raised)
+        finally:
+            self._dismiss(worker)
+            self.heard.put(None)
 
+    def stop(self) -> None:
+        """End every worker, whatever it is at."""
+        with self._changing:
+            self._stopped = True
+            for worker in self._workers:
+                worker.kill()
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Workers started here never hear an interrupt, from their first instant on: it is the parent's to handle."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    def _hire(self) -> Worker:
+        with self._changing:
+            if self._stopped:
+                raise Died("was not needed any more")
+            worker = hire()
+            self._workers.add(worker)
+            return worker
+
+    def _dismiss(self, worker: Worker | None) -> None:
+        with self._changing:
+            if worker in self._workers:
+                self._workers.discard(worker)
+                worker.kill()

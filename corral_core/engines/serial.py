@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from corral_core.chunks import Task
-from corral_core.engines import Done, Engine, Report, run_task
+from corral_core.engines import Done, Engine, Lost, run_task
 from corral_core.experiment import Experiment
+from corral_core.memory import keep_freed_memory
+from corral_core.watch import Watch
 
 
 class Serial(Engine):
     """In this process."""
 
-    def run(self, points: Sequence[Experiment], tasks: Sequence[Task], report: Report) -> Generator[Done, None, None]:
+    def run(
+        self, points: Sequence[Experiment], tasks: Sequence[Task], watch: Watch
+    ) -> Generator[Done | Lost, None, None]:
+        keep_freed_memory()
         for task in tasks:
-            yield run_task(points[task.point], task, report)
+            yield run_task(points[task.point], task, watch.played)

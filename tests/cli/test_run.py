@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from corral_core import cli, store
+from corral_core import cli, files
 
 CORRAL = (sys.executable, "-c", "from corral_core.cli import main; main()")
 SMALL = """
@@ -101,7 +101,7 @@ def test_a_full_disk_is_one_line(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store, "_flush", full)
+    monkeypatch.setattr(files, "flush", full)
     with pytest.raises(SystemExit) as stop:
         cli.main(["run", file, "--json", "--out", str(tmp_path / "out")])
     said = capsys.readouterr()
@@ -158,9 +158,10 @@ def in_terminal(columns: int, *arguments: str) -> str:
 
 
 def test_a_terminal_of_eighty_columns() -> None:
-    """A bar with the time left; no line is longer than the screen; no name is broken within a word."""
+    """A bar; no line is longer than the screen; no name is broken within a word."""
     said = in_terminal(80, "run", "lower-bound-unknown-rate", "--horizon", "300", "--engine", "serial")
-    assert re.search(r"\d+%.*\d:\d\d:\d\d", said)
+    assert re.search(r"\d+%.*━", said)
+    assert "━" not in in_terminal(80, "run", "lower-bound-unknown-rate", "--horizon", "30", "--quiet")
     lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said).replace("\r", "\n").split("\n")
     assert max(map(len, lines)) <= 80
     assert sum(line.startswith("lower-bound-unknown-rate-base(exponent=0.9,") for line in lines) == 4
@@ -185,7 +186,8 @@ def test_an_interrupt_is_one_line_and_leaves_nobody_behind(engine: str, delay: f
         time.sleep(delay)
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=30)  # ends only when every process that holds the pipes has ended
-    assert (process.returncode, said) == (130, "Interrupted.\n")
+    assert process.returncode == 130
+    assert re.fullmatch(r"Interrupted\. \d+ of 20 chunks are kept\. Go on with: corral run out\n", said)
     assert not [file for file in tmp_path.rglob(".*") if file.is_file()]
 
 

@@ -1,0 +1,121 @@
+"""A run that is ended again and again comes to the same bits as one that nobody disturbs."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+CORRAL = (sys.executable, "-c", "from corral_core.cli import main; main()")
+MANY = """
+horizon = 400
+replicates = 40
+chunk = 2
+[environment]
+name = "bernoulli-arms"
+arms = 4
+[meta]
+name = "corral"
+[[bases]]
+name = "ucb"
+[[bases]]
+name = "epsilon-greedy"
+grid = { c = [1, 10] }
+[compare]
+metas = [{ name = "exp3p" }]
+"""
+
+
+def begin(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*CORRAL, "run", *arguments, "--workers", "2", "--quiet"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_ten_interruptions_change_nothing(sent: signal.Signals, tmp_path: Path) -> None:
+    """At random moments: while Python starts, while chunks are played, while they are written."""
+    (tmp_path / "many.toml").write_text(MANY)
+    rng = random.Random(int(sent))
+    kept, codes = [], {signal.SIGKILL: -9, signal.SIGINT: 130}
+    for attempt in range(10):
+        with begin(tmp_path, "many.toml", "--out", "disturbed") as process:
+            before = len(list(tmp_path.glob("disturbed/chunks/*.npz")))
+            while attempt and len(list(tmp_path.glob("disturbed/chunks/*.npz"))) == before and process.poll() is None:
+                time.sleep(0.01)  # the first is ended while it starts, the others when they have got on a little
+            time.sleep(rng.uniform(0, 0.3))
+            process.send_signal(sent)
+            process.communicate(timeout=60)  # ends only when every process that holds the pipes has ended
+        assert process.returncode in ({130, -sent} if attempt == 0 else {codes[sent]})  # at first, Python's own end
+        kept.append(len(list((tmp_path / "disturbed").glob("chunks/*.npz"))))
+    assert kept == sorted(kept)
+    assert kept[-1] >= 9
+    for out in ("disturbed", "whole"):
+        with begin(tmp_path, "many.toml", "--out", out) as process:
+            _, said = process.communicate(timeout=120)
+        assert (process.returncode, said) == (0, "")
+        subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=tmp_path / out, check=True)
+    files = [{file.name for file in (tmp_path / out).rglob("*")} for out in ("disturbed", "whole")]
+    assert files[0] == files[1]
+    assert (tmp_path / "disturbed/SHA256SUMS").read_bytes() == (tmp_path / "whole/SHA256SUMS").read_bytes()
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "many.toml").write_text(MANY.replace("400", "4000"))
+    with begin(tmp_path, "many.toml", "--out", "a folder") as process:
+        while not list(tmp_path.glob("a folder/chunks/*.npz")):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    kept = len(list(tmp_path.glob("a folder/chunks/*.npz")))
+    assert process.returncode == 130
+    assert said == f"Interrupted. {kept} of 100 chunks are kept. Go on with: corral run 'a folder'\n"
+    assert not list(tmp_path.glob("a folder/chunks/.*"))
+
+
+def test_a_run_that_goes_on_takes_no_other_settings(tmp_path: Path) -> None:
+    (tmp_path / "many.toml").write_text(MANY.replace("400", "30"))
+    subprocess.run([*CORRAL, "run", "many.toml", "--out", "here"], cwd=tmp_path, check=True, capture_output=True)
+    for option in (["--out", "there"], ["--seed", "2"], ["--horizon", "9"], ["--replicates", "9"]):
+        done = subprocess.run(
+            [*CORRAL, "run", "here", *option], cwd=tmp_path, check=False, capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        assert done.stderr == (
+            "Error: here is a run that was begun: it goes on as it is, without --out or other settings\n"
+        )
+    again = subprocess.run([*CORRAL, "run", "./here"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "The curves of every replicate are in here, checksum " in again.stdout
+
+
+def peak(folder: Path, replicates: int) -> float:
+    """The most memory that a run takes, in MB."""
+    script = (
+        "import resource, sys; from corral_core.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", script, "run", "wide.toml", "--engine", "serial", "--json", "--quiet"]
+    done = subprocess.run(
+        [*command, "--replicates", str(replicates)], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return float(done.stderr)
+
+
+def test_memory_does_not_grow_with_the_replicates(tmp_path: Path) -> None:
+    """All replicates together would take 80 MB; their final values take 8 bytes each."""
+    (tmp_path / "wide.toml").write_text(
+        MANY.replace("400", "200").replace("chunk = 2", "chunk = 50").replace("[1, 10]", str(list(range(1, 40))))
+        + 'alone = "none"\n'
+    )
+    few, many = peak(tmp_path, 100), peak(tmp_path, 800)
+    assert many - few < 10, (few, many)
