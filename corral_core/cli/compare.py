@@ -1,0 +1,161 @@
+"""`corral compare`: curves of one run or of several, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from corral_core.comparison import Row, Table
+    from corral_core.statistics import Interval
+
+
+def register(app: typer.Typer) -> None:
+    app.command("compare")(compare)
+
+
+def compare(
+    run: Annotated[list[Path], typer.Argument(help="Folders that `corral run --out` wrote.")],
+    curve: Annotated[
+        list[str] | None, typer.Option(help="Only this curve, or RUN:CURVE; may be given several times.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="The curve that the others are compared with; the best unless said.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="Only this point of a sweep, such as 1000.")] = None,
+    level: Annotated[float, typer.Option(help="Probability with which each interval holds.")] = 0.95,
+    bootstrap: Annotated[bool, typer.Option("--bootstrap", help="Bootstrap intervals of the differences.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show which curves differ by more than chance explains.
+
+    Curves that met the same problems are compared replicate by replicate.
+    """
+    from corral_core.comparison import compare as compared
+
+    tables = compared(run, curves=curve or (), against=against, at=at, level=level, bootstrap=bootstrap)
+    if as_json:
+        _print_json(tables, level, bootstrap)
+    else:
+        for table in tables:
+            _print_table(table, level)
+        _explain(tables, level, bootstrap)
+
+
+def _print_table(table: Table, level: float) -> None:
+    from corral_core.cli.listing import show_table
+    from corral_core.cli.text import plays, say
+
+    counts = sorted({len(row.entry.final) for row in table.rows})
+    replicates = " or ".join(f"{count:,}" for count in counts) + f" replicate{'s' * (counts != [1])}"
+    say(f"{table.at + ': ' * bool(table.at)}{plays(table.horizon)}, {replicates}, against {table.reference}")
+    for note in table.notes:
+        say(note)
+    rows = []
+    for row in table.rows:
+        gap = "" if row.difference is None else _written(row.difference, signed=True)
+        ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
+        rows.append([row.entry.label, _written(row.mean), gap, ratio, verdict(table, row)])
+    what, sure = "regret" if table.regret else "reward", f"({level * 100:g}%)"
+    show_table(["curve", f"mean {what} {sure}", f"difference {sure}", "ratio", "verdict"], rows, numbers=True)
+    print()
+
+
+def _written(interval: Interval, signed: bool = False) -> str:
+    """With a margin where both sides are alike, as those of t intervals are; otherwise from where to where."""
+    import math
+
+    from corral_core.cli.text import number
+
+    def shown(value: float) -> str:
+        return "+" * (signed and value > 0) + number(value)
+
+    if math.isnan(interval.low):
+        return shown(interval.estimate)
+    below, above = interval.estimate - interval.low, interval.high - interval.estimate
+    if math.isclose(below, above, rel_tol=1e-6) and above < math.inf:
+        return f"{shown(interval.estimate)} ± {number(above)}"
+    return f"{shown(interval.low)} to {shown(interval.high)}"
+
+
+def verdict(table: Table, row: Row) -> str:
+    """A word or two for the table."""
+    if row.difference is None:
+        return "reference"
+    for words, short in (("same", "the same"), ("too few", "too few"), ("no difference", "may be chance")):
+        if words in row.words:
+            return short
+    return "better" if row.words.startswith("lower") == table.regret else "worse"
+
+
+def _explain(tables: list[Table], level: float, bootstrap: bool) -> None:
+    from corral_core.cli.text import say
+
+    differing = [row for table in tables for row in table.rows if row.difference is not None]
+    methods = dict.fromkeys(_method(row, bootstrap) for row in differing)
+    say(f"Differences: {'; '.join(methods)}.")
+    count = sum(table.comparisons for table in tables)
+    among = f", allowing for {count} comparisons (Holm)" if count > 1 else ""
+    say(f"Better and worse: by more than chance explains, at {level * 100:g}%{among}.")
+
+
+def _method(row: Row, bootstrap: bool) -> str:
+    if row.paired:
+        return f"replicate by replicate, on the same problems ({'bootstrap' if bootstrap else 'Student'})"
+    return f"of independent runs ({'bootstrap' if bootstrap else 'Welch'})"
+
+
+def _print_json(tables: list[Table], level: float, bootstrap: bool) -> None:
+    import json
+
+    found = {
+        "level": level,
+        "method": "bootstrap" if bootstrap else "t",
+        "comparisons": sum(table.comparisons for table in tables),
+        "tables": [
+            {
+                "at": table.at,
+                "plays": table.horizon,
+                "measured": "regret" if table.regret else "reward",
+                "against": table.reference,
+                "notes": table.notes,
+                "curves": [_row_json(table, row) for row in table.rows],
+            }
+            for table in tables
+        ],
+    }
+    print(json.dumps(found, indent=2, allow_nan=False))
+
+
+def _row_json(table: Table, row: Row) -> dict[str, Any]:
+    found = {
+        "curve": row.entry.label,
+        "run": row.entry.run,
+        "name": row.entry.result.line.name,
+        "replicates": len(row.entry.final),
+        "mean": _numbers(row.mean),
+    }
+    if row.difference is None:
+        return found
+    return {
+        **found,
+        "difference": _numbers(row.difference),
+        "ratio": row.ratio,
+        "paired": row.paired,
+        "p_value": _finite(row.difference.p_value),
+        "adjusted_p_value": _finite(row.p_value),
+        "words": row.words,
+        "verdict": verdict(table, row),
+    }
+
+
+def _numbers(interval: Interval) -> dict[str, float | None]:
+    return {"estimate": interval.estimate, "low": _finite(interval.low), "high": _finite(interval.high)}
+
+
+def _finite(value: float) -> float | None:
+    import math
+
+    return value if math.isfinite(value) else None
