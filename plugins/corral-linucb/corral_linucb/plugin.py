@@ -99,5 +99,10 @@ def corral_experiments() -> list[Entry]:
         "fixed-arms-misspecified": "UCB or G-optimal elimination, as fixed arms get less linear?",
         "unknown-dimension-and-misspecification": "Which feature set, and how far from linear?",
         "quadratic": "UCB, or LinUCB on features, or on their products?",
+        "unknown-dimension-rates": "Which of the nested feature sets, as T grows?",
+        "unknown-dimension-infinite-rates": "Which of the nested feature sets on a ball, as T grows?",
+        "unknown-misspecification-rates": "Which level of misspecification where there is none, as T grows?",
+        "unknown-dimension-and-misspecification-rates": "Which feature set and which level, as T grows?",
+        "fixed-arms-rates": "UCB or G-optimal elimination on fifty fixed arms, as T grows?",
     }
     return [Entry(name, summary, f"corral_linucb.experiments:{name}.toml") for name, summary in names.items()]

@@ -72,4 +72,24 @@ def corral_experiments() -> list[Entry]:
             "The unknown-rate lower bound: good in one world, bad in the other",
             "corral_mab.experiments:lower-bound-unknown-rate.toml",
         ),
+        Entry(
+            "epsilon-greedy-rates",
+            "The paper's theorem: what not knowing the exploration rate costs, as T grows",
+            "corral_mab.experiments:epsilon-greedy-rates.toml",
+        ),
+        Entry(
+            "known-bound",
+            "The paper's table, middle row: regret as T grows, alpha and c known",
+            "corral_mab.experiments:known-bound.toml",
+        ),
+        Entry(
+            "known-exponent",
+            "The paper's table, bottom row: regret as T grows, alpha known",
+            "corral_mab.experiments:known-exponent.toml",
+        ),
+        Entry(
+            "unknown-exponent",
+            "The paper's table, top row: regret as T grows, neither alpha nor c known",
+            "corral_mab.experiments:unknown-exponent.toml",
+        ),
     ]
