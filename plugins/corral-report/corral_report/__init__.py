@@ -1,0 +1,1 @@
+"""Pictures, reports, tables and reproductions of Corral's runs."""

@@ -1,0 +1,42 @@
+"""`corral export`: a run as tables that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("export")(export)
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A folder that `corral run --out` wrote.")],
+    out: Annotated[Path | None, typer.Option(help="Write here; into the folder tables of the run unless said.")] = None,
+    form: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="csv or parquet; may be given twice. All that can be written unless said."),
+    ] = None,
+    points: Annotated[int | None, typer.Option(help="Points of each curve; 1 keeps the last. All unless said.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+) -> None:
+    """Write every replicate's curves as CSV and Parquet tables."""
+    import json
+
+    from corral_core.cli.text import say
+    from corral_core.store import Run
+    from corral_report.export import export as write
+
+    opened = Run.open(run)
+    written = write(opened, run / "tables" if out is None else out, formats=form, points=points)
+    there, all_of_them = len(opened.finished()), len(opened.tasks)
+    if as_json:
+        files = [{"path": str(file.path), "rows": file.rows} for file in written]
+        print(json.dumps({"files": files, "chunks": there, "chunks_of_all": all_of_them}, indent=2))
+        return
+    if there < all_of_them:
+        say(f"The run is incomplete: {there} of {all_of_them} chunks are there.")
+    for file in written:
+        say(f"{file.path}: {file.rows:,} row{'s' * (file.rows != 1)}")

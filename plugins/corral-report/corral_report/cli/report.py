@@ -1,0 +1,26 @@
+"""`corral report`: runs as one page that can be sent to anyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("report")(report)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs: what `corral run --out` made.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+) -> None:
+    """Write runs as one HTML page: pictures, tables, settings, and how to play them again."""
+    from corral_core.store import Run
+    from corral_report.page import check_target
+    from corral_report.report import report as made
+
+    check_target(out)
+    made([Run.open(run) for run in runs]).write(out)
+    print(f"The report is in {out}")

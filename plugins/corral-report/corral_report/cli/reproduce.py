@@ -1,0 +1,84 @@
+"""`corral reproduce`: play what a paper reports, and judge what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[EXPERIMENT]...", help="Experiments that state claims, or TOML files; all of them."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer replicates, shorter sweeps; the default.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's replicates where it states them, and longer sweeps.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the runs and the report: reproduction-quick or reproduction-full.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; as many as cores unless said.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Play experiments, and judge what the paper says about them."""
+    import json
+    import sys
+
+    from corral_core.cli.listing import show_table
+    from corral_core.cli.text import say
+    from corral_core.cli.watching import watcher
+    from corral_core.errors import CorralError, Interrupted
+    from corral_core.files import usable
+    from corral_report.page import check_target
+    from corral_report.reproduce import plan, untried
+    from corral_report.reproduce import reproduce as played
+    from corral_report.reproduce_report import counted, to_json, write
+
+    if quick and full:
+        raise CorralError("--quick and --full cannot both be; leave one out")
+    if workers is not None and workers < 1:
+        raise CorralError(f"--workers must be at least 1, not {workers}")
+    quick = not full
+    planned = plan(experiments or [], quick)
+    out = out or Path("reproduction-quick" if quick else "reproduction-full")
+    with usable(out):
+        out.mkdir(parents=True, exist_ok=True)
+    check_target(out / "index.html")
+
+    def tell(sentence: str) -> None:
+        if not quiet:
+            print(sentence, file=sys.stderr, flush=True)
+
+    # In a pipe, a line an experiment and claim is enough.
+    alone = quiet or not sys.stderr.isatty()
+    try:
+        found = played(
+            planned,
+            out,
+            workers=workers,
+            tell=tell,
+            watching=lambda points: watcher(points, quiet=alone, as_json=as_json),
+        )
+    except KeyboardInterrupt:
+        raise Interrupted(f"The same command goes on with what is in {out}") from None
+    left = untried()
+    page, markdown = write(found, left, out, quick=quick)
+    if as_json:
+        print(json.dumps(to_json(found, left, quick), indent=2, allow_nan=False))
+        return
+    rows = [
+        (each.claim.of, each.verdict, one.planned.points[0].name, each.claim.says)
+        for one in found
+        for each in one.judgements
+    ]
+    show_table(("item", "verdict", "experiment", "summary"), rows)
+    say(counted(found))
+    say(f"The report is in {page}, and as Markdown in {markdown}")

@@ -1,0 +1,244 @@
+"""A run as tidy tables, for whatever reads CSV or Parquet.
+
+    curves    a row for every point, curve, replicate and number of plays: reward and regret up to there
+    bases     a row for each of those and every base: its probability, plays and restarts, and whether it is dropped
+    summary   a row for every point and curve: the mean over replicates, with its standard error and interval
+
+What nobody knows (a regret, the meta of a base alone, the error of one replicate) is empty, in Parquet null. Values
+are those of the run to the last bit. Chunks are read one after the other, so memory does not grow with replicates.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import IO, Any
+
+import attrs
+import numpy as np
+
+from corral_core import files
+from corral_core.errors import CorralError
+from corral_core.parsing import suggestion
+from corral_core.results import Fold, Result
+from corral_core.rows import Array
+from corral_core.settings import Line, Setting
+from corral_core.simulation import Record
+from corral_core.statistics import mean_interval
+from corral_core.store import Run
+
+FORMATS = ("csv", "parquet")
+WHERE = {"experiment": "string", "at": "string", "curve": "string", "meta": "string"}
+TABLES = {
+    "curves": {**WHERE, "replicate": "int64", "plays": "int64", "reward": "float64", "regret": "float64"},
+    "bases": {
+        **WHERE,
+        "replicate": "int64",
+        "plays": "int64",
+        "base": "string",
+        "probability": "float32",
+        "plays_of_base": "int64",
+        "restarts": "int64",
+        "dropped": "bool",
+    },
+    "summary": {
+        **WHERE,
+        "replicates": "int64",
+        "plays": "int64",
+        "measured": "string",
+        "mean": "float64",
+        "standard_error": "float64",
+        "low": "float64",
+        "high": "float64",
+    },
+}
+LINES = 2**16  # of a CSV file that are made at a time
+
+Columns = dict[str, Array]
+
+
+@attrs.frozen
+class Written:
+    """A table that was written."""
+
+    path: Path
+    rows: int
+
+
+def export(
+    run: Run, out: Path, *, formats: Sequence[str] | None = None, points: int | None = None, level: float = 0.95
+) -> list[Written]:
+    """Write all tables; every file is there whole or not at all. `points` thins the curves; the last always stays.
+
+    Unless `formats` are said, CSV, and Parquet where pyarrow is installed.
+    """
+    if points is not None and points < 1:
+        raise CorralError(f"--points must be at least 1, not {points}")
+    wanted = _wanted(formats)
+    if not run.finished():
+        raise CorralError(f"nothing is there yet in {run.path}; run it again with --out {run.path}")
+    with files.usable(out), ExitStack() as stack:
+        out.mkdir(parents=True, exist_ok=True)
+        made = {
+            table: [stack.enter_context(_file(out / f"{table}.{form}", form, TABLES[table])) for form in wanted]
+            for table in TABLES
+        }
+        for table, columns in _all(run, points, level):
+            for file in made[table]:
+                file.write(columns)
+        everything = [file for several in made.values() for file in several]
+        for file in everything:  # nothing is put in its place before everything is written
+            file.close()
+        return [Written(file.path, file.rows) for file in everything]
+
+
+def _wanted(formats: Sequence[str] | None) -> list[str]:
+    for name in formats or ():
+        if name not in FORMATS:
+            raise CorralError(f"there is no format {name!r}{suggestion(name, FORMATS)}")
+    try:
+        import_module("pyarrow.parquet")
+    except ImportError:
+        if "parquet" in (formats or ()):
+            raise CorralError(
+                "parquet needs pyarrow: pip install 'corral-report[parquet]', or ask for --format csv alone"
+            ) from None
+        return ["csv"]
+    return list(dict.fromkeys(formats)) if formats else list(FORMATS)
+
+
+def _all(run: Run, points: int | None, level: float) -> Iterator[tuple[str, Columns]]:
+    """The tables of every chunk that is there, and the summary of all in the end."""
+    summaries = []
+    for (point, curve), chunks in groupby(run.done(), key=lambda done: (done.task.point, done.task.curve)):
+        setting = run.settings[point]
+        (line,) = (each for each in setting.lines if each.name == curve)
+        fold = Fold(setting, line)
+        for done in chunks:
+            fold.add(done.record, done.seconds)
+            result = fold.result()
+            replicates = done.task.chunk * setting.chunk + np.arange(done.task.rows)
+            kept = _kept(len(result.plays), points)
+            yield "curves", _curves(setting, line, replicates, result.plays, kept, done.record)
+            yield "bases", _bases(setting, line, replicates, result.plays, kept, done.record)
+        summaries.append(_summary(result, level))
+    yield "summary", {name: np.concatenate([each[name] for each in summaries]) for name in TABLES["summary"]}
+
+
+def _kept(total: int, points: int | None) -> Array:
+    """Which points of a curve stay: so many at even distances, the last among them."""
+    count = total if points is None else min(points, total)
+    return np.ceil(np.linspace(0, total, count + 1)[1:]).astype(np.int64) - 1
+
+
+def _where(setting: Setting, line: Line, rows: int) -> Columns:
+    return {
+        name: np.full(rows, value, dtype=object)
+        for name, value in (
+            ("experiment", setting.name),
+            ("at", setting.at),
+            ("curve", line.name),
+            ("meta", line.meta),
+        )
+    }
+
+
+def _curves(setting: Setting, line: Line, replicates: Array, plays: Array, kept: Array, record: Record) -> Columns:
+    rows = len(replicates) * len(kept)
+    return {
+        **_where(setting, line, rows),
+        "replicate": np.repeat(replicates, len(kept)),
+        "plays": np.tile(plays[kept], len(replicates)),
+        "reward": record.reward[:, kept].ravel(),
+        "regret": np.full(rows, None, dtype=object) if record.regret is None else record.regret[:, kept].ravel(),
+    }
+
+
+def _bases(setting: Setting, line: Line, replicates: Array, plays: Array, kept: Array, record: Record) -> Columns:
+    bases = len(line.bases)
+    return {
+        **_where(setting, line, len(replicates) * len(kept) * bases),
+        "replicate": np.repeat(replicates, len(kept) * bases),
+        "plays": np.tile(np.repeat(plays[kept], bases), len(replicates)),
+        "base": np.tile(np.array(line.bases, dtype=object), len(replicates) * len(kept)),
+        "probability": record.probabilities[:, kept].ravel(),
+        "plays_of_base": record.plays[:, kept].ravel(),
+        "restarts": record.restarts[:, kept].ravel(),
+        "dropped": record.dropped[:, kept].ravel(),
+    }
+
+
+def _summary(result: Result, level: float) -> Columns:
+    interval = mean_interval(result.final, level)
+    values = {
+        "replicates": result.replicates,
+        "plays": int(result.plays[-1]),
+        "measured": "reward" if result.regret is None else "regret",
+        "mean": interval.estimate,
+        "standard_error": float(result.measured.error[-1]),
+        "low": interval.low,
+        "high": interval.high,
+    }
+    known = {name: None if value != value else value for name, value in values.items()}
+    return {
+        **_where(result.setting, result.line, 1),
+        **{name: np.full(1, value, dtype=object) for name, value in known.items()},
+    }
+
+
+class _Csv:
+    """Lines of text: numbers as `repr` writes them, so that they are read back unchanged."""
+
+    def __init__(self, path: Path, temporary: Path, kinds: dict[str, str]) -> None:
+        self.path, self.rows = path, 0
+        self._file = temporary.open("w", encoding="utf-8", newline="")
+        self._writer = csv.writer(self._file, lineterminator="\n")
+        self._writer.writerow(kinds)
+
+    def write(self, columns: Columns) -> None:
+        count = len(columns["experiment"])
+        for begin in range(0, count, LINES):
+            self._writer.writerows(
+                zip(*(each[begin : begin + LINES].tolist() for each in columns.values()), strict=True)
+            )
+        self.rows += count
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Parquet:
+    """A row group a chunk."""
+
+    def __init__(self, path: Path, temporary: Path, kinds: dict[str, str]) -> None:
+        self.path, self.rows = path, 0
+        self._arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+        self._schema = self._arrow.schema([(name, self._arrow.type_for_alias(kind)) for name, kind in kinds.items()])
+        self._file: IO[bytes] = temporary.open("wb")
+        self._writer: Any = parquet.ParquetWriter(self._file, self._schema)
+
+    def write(self, columns: Columns) -> None:
+        arrays = [self._arrow.array(columns[field.name], type=field.type, from_pandas=False) for field in self._schema]
+        table = self._arrow.Table.from_arrays(arrays, schema=self._schema)
+        self._writer.write_table(table, row_group_size=max(1, len(table)))
+        self.rows += len(table)
+
+    def close(self) -> None:
+        try:
+            self._writer.close()
+        finally:
+            self._file.close()
+
+
+@contextmanager
+def _file(path: Path, form: str, kinds: dict[str, str]) -> Iterator[_Csv | _Parquet]:
+    with files.whole(path) as temporary:
+        file = _Csv(path, temporary, kinds) if form == "csv" else _Parquet(path, temporary, kinds)
+        try:
+            yield file
+        finally:
+            file.close()

@@ -1,0 +1,117 @@
+"""All pictures of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import attrs
+from matplotlib.figure import Figure
+
+from corral_core.errors import CorralError
+from corral_core.parsing import suggestion
+from corral_core.results import Result
+from corral_core.settings import Setting
+from corral_core.store import Run
+from corral_report.figures.bases import plays_figure, probabilities_figure
+from corral_report.figures.rates import rates_figure
+from corral_report.figures.regret import check_band, horizon_figure, regret_figure
+from corral_report.figures.style import SIZE, Size
+
+KINDS = ("regret", "probabilities", "plays", "rates")
+
+
+@attrs.frozen
+class Picture:
+    kind: str
+    at: str  # the swept point, or nothing
+    curve: str  # of probabilities; nothing of pictures of several curves
+    name: str  # for a file
+    figure: Figure
+
+
+def album(
+    run: Run,
+    *,
+    kinds: Sequence[str] = (),
+    curves: Sequence[str] = (),
+    band: str = "deviation",
+    scale: float = 1.0,
+    size: Size = SIZE,
+) -> Iterator[Picture]:
+    """Every picture of these kinds, one at a time; all that make sense unless kinds are named."""
+    for kind in kinds:
+        if kind not in KINDS:
+            raise CorralError(f"there is no picture {kind!r}{suggestion(kind, KINDS)}")
+    results = _chosen(run, curves)
+    check_band(results, band, scale)
+    _possible(kinds, results)
+    points = [[result for result in results if result.setting is setting] for setting in run.settings]
+    points = [mine for mine in points if mine]
+    swept = sweeps_horizon(run.settings)
+    known = all(result.regret is not None for result in results)
+    for kind in kinds or KINDS:
+        if kind == "regret" and swept:
+            figure = horizon_figure(results, band=band, scale=scale, size=size)
+            yield Picture(kind, "", "", "regret", figure)
+        elif kind == "rates" and swept and known:
+            yield Picture(kind, "", "", "rates", rates_figure(results, size=size))
+        else:
+            for mine in points:
+                yield from _of_point(kind, mine, run, band, scale, size)
+
+
+def sweeps_horizon(settings: Sequence[Setting]) -> bool:
+    """Whether every point has a horizon of its own."""
+    return 1 < len(settings) == len({setting.horizon for setting in settings})
+
+
+def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: float, size: Size) -> Iterator[Picture]:
+    setting = results[0].setting
+    number = run.settings.index(setting) + 1
+    place = f"-{number:0{len(str(len(run.settings)))}d}-{_slug(setting.at)}" if len(run.settings) > 1 else ""
+    metas = [result for result in results if result.line.meta is not None]
+    if kind == "regret":
+        figure = regret_figure(results, band=band, scale=scale, run=run, size=size)
+        yield Picture(kind, setting.at, "", f"{kind}{place}", figure)
+    elif kind == "rates" and all(result.regret is not None for result in results):
+        yield Picture(kind, setting.at, "", f"{kind}{place}", rates_figure(results, size=size))
+    elif kind == "plays" and metas:
+        yield Picture(kind, setting.at, "", f"{kind}{place}", plays_figure(metas, size=size))
+    elif kind == "probabilities":
+        taken: set[str] = set()
+        for result in metas:
+            slug, name = _slug(result.line.name), _slug(result.line.name)
+            again = 2
+            while name in taken:
+                name, again = f"{slug}-{again}", again + 1
+            taken.add(name)
+            figure = probabilities_figure(result, size=size)
+            yield Picture(kind, setting.at, result.line.name, f"{kind}{place}-{name}", figure)
+
+
+def _chosen(run: Run, curves: Sequence[str]) -> list[Result]:
+    results = run.results()
+    if not results:
+        raise CorralError(f"{run.path} holds no curve yet; corral run goes on with it, or begins it again")
+    names = list(dict.fromkeys(line.name for setting in run.settings for line in setting.lines))
+    for name in curves:
+        if name not in names:
+            raise CorralError(f"{run.path} has no curve {name!r}{suggestion(name, names)}")
+    if chosen := [result for result in results if not curves or result.line.name in curves]:
+        return chosen
+    raise CorralError(f"nothing of {', '.join(curves)} is in {run.path} yet; corral run goes on with it")
+
+
+def _possible(kinds: Sequence[str], results: Sequence[Result]) -> None:
+    """Refuse a picture that was asked for by name and shows nothing here."""
+    for kind in kinds:
+        if kind == "rates" and all(result.regret is None for result in results):
+            raise CorralError("rates are about regret, and nobody knows the regret of this run; --kind regret shows it")
+        if kind in ("probabilities", "plays") and all(result.line.meta is None for result in results):
+            raise CorralError(f"{kind} are of meta-algorithms, and there is none among these curves")
+
+
+def _slug(name: str) -> str:
+    """A name as a part of a file's."""
+    return re.sub(r"[^a-z0-9.=]+", "-", name.lower().replace(" = ", "=")).strip("-.")[:60] or "curve"

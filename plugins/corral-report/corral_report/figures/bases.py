@@ -1,0 +1,137 @@
+"""What a meta-algorithm did with its bases: their probabilities over time, and how often each was played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from corral_core.cli.text import number
+from corral_core.errors import CorralError
+from corral_core.results import Result
+from corral_report.figures.regret import replicates_of
+from corral_report.figures.style import (
+    HATCHES,
+    INK,
+    SIZE,
+    Size,
+    canvas,
+    drawing,
+    heading,
+    legend,
+    linear_axis,
+    look,
+    wrapped_name,
+)
+
+ROW = 0.32  # inches that a base takes at least
+GAP = 0.15  # between rows, in heights of a row
+
+
+@drawing
+def probabilities_figure(result: Result, *, size: Size = SIZE) -> Figure:
+    """The mean probability of each base over time: a row a base, all on one scale, so that no colour is needed."""
+    if result.line.meta is None:
+        raise CorralError(f"{result.line.name} is a base alone: there are no probabilities to draw")
+    probabilities = result.probabilities.mean
+    count = len(result.line.bases)
+    top = max(float(probabilities.max()), 1e-9)
+    at = result.setting.at
+    label = f"Probabilities of the bases of {result.line.name}" + (f", {at}" if at else "")
+    labels = [wrapped_name(name, _wide(size)) for name in result.line.bases]
+    figure, axes = canvas((size[0], _height(size, labels, 1)), label)
+    colour = look(result, 1)["color"]
+    for place in range(count):
+        foot = count - 1 - place
+        rise = probabilities[:, place] / top * (1 - GAP)
+        axes.fill_between(result.plays, foot, foot + rise, color=colour, alpha=0.45, lw=0)
+        marker = "o" if len(result.plays) == 1 else None
+        axes.plot(result.plays, foot + rise, color=colour, linewidth=1.2, marker=marker)
+        axes.axhline(foot, color=INK, linewidth=0.6)
+        axes.axhline(foot + (1 - GAP) / count / top, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+    axes.set_xlim(0, float(result.plays[-1]) * 1.02)
+    axes.set_ylim(-0.03, count)
+    axes.grid(visible=False, axis="y")
+    axes.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], labels)
+    axes.tick_params(axis="y", length=0)
+    ends = axes.secondary_yaxis("right")
+    ends.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], _shares(result))
+    ends.tick_params(axis="y", length=0)
+    ends.spines["right"].set_visible(False)
+    heading(
+        figure,
+        f"{result.line.name}{', ' + at if at else ''}",
+        f"{replicates_of([result])}; every row goes from 0 to {top:.3g}, dotted: 1/{count}; numbers: at the end",
+        size[0],
+    )
+    axes.set_xlabel("plays")
+    axes.set_ylabel("probability of each base")
+    linear_axis(axes.xaxis, size[0] - _width(labels) - 1.2)
+    return figure
+
+
+@drawing
+def plays_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
+    """Mean plays of each base at the end, a bar for each meta-algorithm of one point."""
+    metas = [result for result in results if result.line.meta is not None]
+    if not metas:
+        raise CorralError("there is no meta-algorithm among these curves: bases alone play only themselves")
+    bases = list(dict.fromkeys(name for result in metas for name in result.line.bases))
+    at = metas[0].setting.at
+    labels = [wrapped_name(name, _wide(size)) for name in bases]
+    figure, axes = canvas(
+        (size[0], _height(size, labels, len(metas))), "Plays of each base" + (f", {at}" if at else "")
+    )
+    thick, handles = 0.84 / len(metas), []
+    most = max(float(result.plays_of[-1].max()) for result in metas)
+    for place, result in enumerate(metas):
+        # An SVG gives hatches the opacity of what they are on: they are drawn apart.
+        colour = look(result, 1)["color"]
+        fill: dict[str, Any] = {"facecolor": colour, "alpha": 0.35}
+        hatch: dict[str, Any] = {"facecolor": "none", "edgecolor": colour, "hatch": HATCHES[place % len(HATCHES)]}
+        plays = result.plays_of[-1]
+        levels = np.array([bases.index(name) for name in result.line.bases]) + (place + 0.5) * thick - 0.42
+        for style in (fill, hatch):
+            axes.barh(levels, plays, height=thick * 0.92, zorder=2, **style)
+        for level, value, dropped in zip(levels, plays, result.dropped[-1], strict=True):
+            words = number(float(value)) + (f", dropped in {dropped:.0%}" if dropped else "")
+            axes.annotate(words, (value, level), (3, 0), textcoords="offset points", va="center", fontsize=7.5)
+        handles.append((Patch(**fill), Patch(**hatch)))
+    axes.set_xlim(0, max(most, 1e-9))
+    axes.set_ylim(len(bases) - 0.5, -0.5)
+    axes.set_yticks(range(len(bases)), labels)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+    alone = f"{metas[0].line.name}{', ' + at if at else ''}" if len(metas) == 1 else at
+    axes.set_xlabel("plays of each base, mean")
+    names = [wrapped_name(result.line.name) for result in metas]
+    room = legend(figure, handles, names) if len(metas) > 1 else size[0]
+    heading(figure, alone, replicates_of(metas), room)
+    linear_axis(axes.xaxis, room - _width(labels) - 1.2)
+    return figure
+
+
+def _height(size: Size, labels: Sequence[str], bars: int) -> float:
+    """The figure's, or as much as the rows need."""
+    row = max(ROW, 0.16 * bars, 0.15 * max(label.count("\n") + 1 for label in labels) + 0.06)
+    return max(size[1], row * len(labels) + 1.3)
+
+
+def _wide(size: Size) -> int:
+    """Signs in a line of a row's label."""
+    return int(np.clip(4.5 * size[0], 14, 30))
+
+
+def _width(labels: Sequence[str]) -> float:
+    """About how many inches labels take."""
+    return 0.075 * max(len(line) for label in labels for line in label.split("\n"))
+
+
+def _shares(result: Result) -> list[str]:
+    words = []
+    for share, dropped in zip(result.probabilities.mean[-1], result.dropped[-1], strict=True):
+        words.append(f"{share:.3f}" + (f"\ndropped in {dropped:.0%}" if dropped else ""))
+    return words

@@ -1,0 +1,209 @@
+"""How every picture looks: one fixed style, whatever the user's matplotlibrc says.
+
+Colours are those of Okabe and Ito, "Color Universal Design", 2008, without yellow and black. Curves also differ in
+their dashes and markers, with cycles of 6, 5 and 11, so that the first 330 curves of a picture all look different.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ParamSpec
+
+import matplotlib
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from corral_core.results import Result
+from corral_core.rows import Array
+
+P = ParamSpec("P")
+Size = tuple[float, float]
+
+SIZE: Size = (7.5, 4.2)  # inches
+ROOM = 3.2  # inches that a legend leaves to the axes and their labels at least
+LOW = 3.8  # inches: a lower figure has no room for a long label in one line
+INK = "#1b1b1d"  # not quite black, so that it can be told from other colours in an SVG
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)), (0, (9, 2, 1, 2, 1, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo")
+WIDE, LINES = 34, 3  # characters of a line of a name, and lines
+STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "text.color": INK,
+    "text.parse_math": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.use_mathtext": False,
+    "grid.color": INK,
+    "grid.alpha": 0.12,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "legend.handlelength": 3.6,
+    "legend.labelspacing": 0.35,
+    "hatch.linewidth": 0.7,
+    "lines.dash_capstyle": "butt",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "corral",
+    "pdf.fonttype": 42,
+    "savefig.dpi": 150,
+}
+
+
+@contextmanager
+def fixed_style() -> Iterator[None]:
+    """Matplotlib's defaults and ours; whatever held before holds again afterwards."""
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # A sign that the font lacks shows as a box; in an SVG the reader's own fonts may have it.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        matplotlib.rcdefaults()
+        parameters: Any = matplotlib.rcParams
+        parameters.update(STYLE)
+        yield
+
+
+def drawing(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """For functions that draw a figure. Everything gets its place once: solved again, places move in the last bit."""
+
+    @functools.wraps(draw)
+    def drawn(*arguments: P.args, **options: P.kwargs) -> Figure:
+        with fixed_style():
+            figure = draw(*arguments, **options)
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+            return figure
+
+    return drawn
+
+
+def canvas(size: Size, label: str) -> tuple[Figure, Axes]:
+    """A figure with one axes; its label is what a reader who cannot see it is told."""
+    figure = Figure(figsize=size, layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    figure.set_label(clean(label))
+    return figure, figure.add_subplot()
+
+
+def clean(text: str) -> str:
+    """Without line breaks and signs that cannot be printed."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split()) or "(no name)"
+
+
+def wrapped_name(name: str, wide: int = WIDE) -> str:
+    """A name in a few lines, broken after spaces, commas, hyphens and the like; the middle of a long one is cut out."""
+    name = clean(name)
+    if len(name) > wide * LINES:
+        half = wide * LINES // 2 - 1
+        name = f"{name[:half]}…{name[-half:]}"
+    lines = [""]
+    for part in re.findall(rf"[^ ,(/_-]{{1,{wide - 2}}}[ ,(/_-]{{0,2}}|[ ,(/_-]{{1,{wide}}}", name):
+        if lines[-1] and len(lines[-1] + part.rstrip()) > wide:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def look(result: Result, points: int) -> dict[str, Any]:
+    """Line and marker of a curve: the same in all pictures of a run. Metas are thicker than bases alone."""
+    place = [line.name for line in result.setting.lines].index(result.line.name)
+    meta = result.line.meta is not None
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "linestyle": DASHES[place % len(DASHES)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linewidth": 2.6 if meta else 1.3,
+        "markersize": 6 if meta else 4.5,
+        "markevery": 1 if points <= 8 else (0.025 * (place % 5), 0.125),  # in diagonals of the axes
+        "zorder": 4 if meta else 3,
+    }
+
+
+def thousands(value: float, _: object = None) -> str:
+    """A number on an axis, with thousands set apart; from ten millions on in millions."""
+    if abs(value) >= 1e7:
+        return f"{value / 1e6:,.6g}M"
+    return f"{0.0 if abs(value) < 1e-12 else value:,.7g}"
+
+
+def linear_axis(axis: Any, length: float, apart: float = 0.75, whole: bool = True) -> None:
+    """Round numbers, no nearer to each other than so many inches; whole ones for plays."""
+    axis.set_major_locator(
+        MaxNLocator(nbins=int(np.clip(length / apart, 1, 7)), steps=[1, 2, 2.5, 5, 10], integer=whole)
+    )
+    axis.set_major_formatter(FuncFormatter(thousands))
+
+
+def logarithmic_axis(axis: Any, low: float, high: float) -> None:
+    """Powers of ten, or 1, 2, 5 times them, or round numbers: whichever comes to three first."""
+    if low == high:
+        low, high = low / 2, high * 2
+    exponents = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5)):
+        ticks = [step * 10.0**exponent for exponent in exponents for step in steps]
+        ticks = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
+        if len(ticks) >= 3:
+            break
+    else:
+        ticks = [float(tick) for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
+    while len(ticks) > 8:
+        ticks = ticks[::2]
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(thousands))
+
+
+def heading(figure: Figure, at: str, caption: str, room: float) -> None:
+    """The swept point, if there is one, and what is drawn, at the top, in lines that the room in inches allows."""
+    wide = max(int((room - 0.2) * 13), 20)
+    parts = [clean(at), caption] if at else [caption]
+    lines = [line for part in parts for line in textwrap.wrap(part, wide, break_on_hyphens=False)]
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9)
+
+
+def legend(figure: Figure, handles: Sequence[Any], names: Sequence[str]) -> float:
+    """Names beside the axes, or below where that leaves too little room; the figure grows until they fit.
+
+    Returns the width in inches that the axes and their labels keep.
+    """
+    width, height = figure.get_size_inches()
+    # A name that begins with an underscore would be left out: names are set afterwards.
+    beside = figure.legend(handles, ["-"] * len(handles), loc="outside right upper")
+    _write(beside, names)
+    needs = _inches(figure, beside)
+    if width - needs[0] >= max(0.55 * width, ROOM):
+        figure.set_size_inches(width, max(height, needs[1] + 0.3))
+        return float(width - needs[0])
+    beside.remove()
+    columns = max(1, min(int((width - 0.2) / (needs[0] + 0.15)), len(handles)))
+    below = figure.legend(handles, ["-"] * len(handles), loc="outside lower left", ncols=columns)
+    _write(below, names)
+    figure.set_size_inches(width, height + _inches(figure, below)[1])
+    return float(width)
+
+
+def _write(found: Any, names: Sequence[str]) -> None:
+    for text, name in zip(found.get_texts(), names, strict=True):
+        text.set_text(name)
+
+
+def _inches(figure: Figure, artist: Artist) -> Array:
+    canvas: Any = figure.canvas
+    extent = artist.get_window_extent(canvas.get_renderer())
+    return np.asarray([extent.width, extent.height]) / figure.dpi

@@ -1,0 +1,19 @@
+"""What corral-report brings: commands. Light by rule: nothing heavy is imported until one runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from corral_core.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+COMMANDS = ("plot", "report", "export", "reproduce")
+
+
+@hookimpl
+def corral_commands(app: typer.Typer) -> None:
+    for name in COMMANDS:
+        import_module(f"corral_report.cli.{name}").register(app)

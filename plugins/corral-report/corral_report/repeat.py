@@ -1,0 +1,108 @@
+"""How to play a run again: the command, and the experiment file that needs nothing but the plugins."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from corral_core.errors import CorralError
+from corral_core.experiment import read, sweep
+from corral_core.registry import get_registry
+from corral_core.settings import Setting
+from corral_report.toml import to_toml
+
+OPTIONS = ("replicates", "horizon", "seed")
+Source = dict[str, Any]
+
+
+@attrs.frozen
+class Repetition:
+    """A command, and the files that it needs, by name; none where a plugin registers the experiment."""
+
+    commands: tuple[str, ...]
+    registered: bool
+    files: dict[str, str]
+
+
+def repetition(settings: Sequence[Setting]) -> Repetition:
+    """The shortest command that plays exactly these points, and the files from which they can always be played."""
+    sources = [_plain(setting.source) for setting in settings]
+    files = experiment_files(sources, settings[0].name)
+    out = f"--out {slug(settings[0].name)}"
+    if (options := _overrides(settings[0].name, sources)) is not None:
+        words = [settings[0].name, *(word for key, value in options.items() for word in (f"--{key}", str(value)))]
+        return Repetition((f"corral run {shlex.join(words)} {out}",), True, files)
+    commands = tuple(f"corral run {name} --out {name.removesuffix('.toml')}" for name in files)
+    return Repetition(commands, False, files)
+
+
+def experiment_files(sources: Sequence[Source], name: str) -> dict[str, str]:
+    """One file where the points are those of a sweep, else one for every point."""
+    if len(sources) > 1 and (whole := _swept(sources)) is not None:
+        return {f"{slug(name)}.toml": to_toml(whole)}
+    if len(sources) == 1:
+        return {f"{slug(name)}.toml": to_toml(sources[0])}
+    return {f"{slug(name)}-{number}.toml": to_toml(source) for number, source in enumerate(sources, 1)}
+
+
+def slug(name: str) -> str:
+    """A name for files, safe in every shell."""
+    return re.sub(r"[^A-Za-z0-9.=_+-]+", "-", name).strip("-.") or "experiment"
+
+
+def _plain(source: Mapping[str, Any]) -> Source:
+    """As JSON keeps it, so that what was read from a run compares with what a plugin registers."""
+    kept: Source = json.loads(json.dumps(source, default=str))
+    return kept
+
+
+def _overrides(name: str, sources: Sequence[Source]) -> dict[str, Any] | None:
+    """The options with which the registered experiment of this name has these points; None if none make it so."""
+    if name not in {entry.name for entry in get_registry().entries("experiment")}:
+        return None
+    try:
+        registered = read(name)
+        options = {
+            key: sources[0][key]
+            for key in OPTIONS
+            if all(source.get(key) == sources[0].get(key) for source in sources)
+            and sources[0].get(key) not in (None, registered.get(key))
+        }
+        points = [_plain(point) for point in sweep({**registered, **options})]
+    except CorralError:  # the plugin has changed since, or is broken
+        return None
+    # The chunk follows from the rest where the experiment does not set it.
+    found = [source if "chunk" in registered else _without(source, "chunk") for source in sources]
+    return options if found == points else None
+
+
+def _swept(sources: Sequence[Source]) -> Source | None:
+    """The experiment whose swept points these are, or None."""
+    path = sources[0].get("at", "").partition(" = ")[0]
+    chunks = {source.get("chunk") for source in sources}
+    leave_out = () if len(chunks) == 1 else ("chunk",)  # where they differ, they follow from the horizon
+    points = [_without(source, *leave_out) for source in sources]
+    try:
+        values = [_value(point, path) for point in points]
+        whole = {**_without(copy.deepcopy(points[0]), "at"), "sweep": {"parameter": path, "values": values}}
+        return whole if sweep(whole) == points else None
+    except (CorralError, LookupError, TypeError, StopIteration):
+        return None
+
+
+def _value(point: Source, path: str) -> Any:
+    """What stands where a dotted path says; a step into a list goes to the table of that name."""
+    found: Any = point
+    for key in ["first_bases"] if path == "bases" else path.split("."):
+        found = next(each for each in found if each["name"] == key) if isinstance(found, list) else found[key]
+    return found
+
+
+def _without(source: Source, *keys: str) -> Source:
+    return {key: value for key, value in source.items() if key not in keys}

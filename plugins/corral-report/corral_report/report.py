@@ -1,0 +1,363 @@
+"""From runs to one page: what was asked, what came of it, how it was played, and how to play it again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import attrs
+import numpy as np
+from matplotlib.figure import Figure
+
+from corral_core.cli.text import number, plays
+from corral_core.errors import CorralError
+from corral_core.results import Result
+from corral_core.settings import Line, Setting
+from corral_core.statistics import Interval, exponent, mean_interval
+from corral_core.store import Run
+from corral_report import figures
+from corral_report.figures import sweeps_horizon
+from corral_report.figures.style import Size
+from corral_report.page import Page, code
+from corral_report.repeat import repetition
+from corral_report.words import settings_in_words, swept
+
+ABSENT = "–"
+BROAD: Size = (7.5, 4.2)  # inches, for desks
+NARROW: Size = (3.6, 3.2)  # and for phones, where the same letters must stay readable
+
+
+@attrs.frozen(eq=False)
+class Point:
+    """What a run has for one of its points."""
+
+    setting: Setting
+    results: tuple[Result, ...]
+
+    @property
+    def metas(self) -> list[Result]:
+        """The curves that choose among several bases."""
+        return [result for result in self.results if result.line.meta is not None and len(result.line.bases) > 1]
+
+    def find(self, name: str) -> Result | None:
+        """The result of the curve of this name, if it is there."""
+        return next((result for result in self.results if result.line.name == name), None)
+
+
+@attrs.frozen(eq=False)
+class Shown:
+    """A run with a name that no other run on the page has."""
+
+    name: str
+    run: Run
+    points: tuple[Point, ...]
+
+    @property
+    def results(self) -> list[Result]:
+        return [result for point in self.points for result in point.results]
+
+
+def report(runs: Sequence[Run]) -> Page:
+    """The page of one run, or of several one after the other with what they share side by side."""
+    if not runs:
+        raise CorralError("a report needs at least one run")
+    shown = [Shown(name, run, _points(run)) for name, run in zip(_names(runs), runs, strict=True)]
+    if len(shown) == 1:
+        only = shown[0]
+        page = Page(only.name, only.run.settings[0].question, contents=len(only.points) > 1)
+        _run(page, only)
+        return page
+    page = Page(f"{len(shown)} runs: {', '.join(each.name for each in shown)}", contents=True)
+    _side_by_side(page, shown)
+    for each in shown:
+        with page.section(each.name):
+            if each.run.settings[0].question:
+                page.paragraph(each.run.settings[0].question)
+            _run(page, each)
+    return page
+
+
+def _points(run: Run) -> tuple[Point, ...]:
+    results = run.results()
+    return tuple(
+        Point(setting, tuple(result for result in results if result.setting is setting)) for setting in run.settings
+    )
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """What the experiments are called; those of one name also by their folder, and those of one folder by number."""
+    names = [run.settings[0].name for run in runs]
+    names = [
+        f"{name} ({run.path.resolve().name})" if names.count(name) > 1 else name
+        for name, run in zip(names, runs, strict=True)
+    ]
+    return [
+        f"{name} #{names[: place + 1].count(name)}" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
+
+
+def _run(page: Page, shown: Shown) -> None:
+    missing = list(_missing(shown.points))
+    if missing:
+        page.note("This run is not complete; everything here is about what is there. ", "; ".join(missing), ".")
+    if len(shown.points) == 1:
+        with page.section("Results"):
+            _results(page, shown.points[0], rates=True)
+    else:
+        with page.section(f"Over {swept(shown.run.settings[0])[0]}"):
+            _over_points(page, shown)
+        for point in shown.points:
+            with page.section(f"At {point.setting.at}"):
+                _results(page, point, rates=not sweeps_horizon(shown.run.settings))
+    with page.section("Settings"):
+        page.definitions(settings_in_words(shown.run.settings))
+    with page.section("To play it again"):
+        _again(page, shown, complete=not missing)
+
+
+def _missing(points: Sequence[Point]) -> Iterator[str]:
+    """A phrase for every curve of which replicates are missing."""
+    for point in points:
+        for line in point.setting.lines:
+            found = point.find(line.name)
+            count = found.replicates if found else 0
+            if count < point.setting.replicates:
+                where = f" at {point.setting.at}" if point.setting.at else ""
+                yield f"{line.name}{where} has {count:,} of {point.setting.replicates:,} replicates"
+
+
+# --- One point --------------------------------------------------------------------------------------------------------
+
+
+def _results(page: Page, point: Point, rates: bool) -> None:
+    if not point.results:
+        page.paragraph("Nothing is there yet.")
+        return
+    what = _what(point.results)
+    after = f"after {plays(point.setting.horizon)}"
+    rows = [
+        [
+            result.line.name,
+            _estimate(_interval(result)),
+            _reach(_interval(result)),
+            _known(float(result.measured.deviation[-1])),
+            f"{result.replicates:,}",
+            _theory(result.line),
+        ]
+        for result in point.results
+    ]
+    page.table(
+        ["curve", f"mean {what}", "95% interval", "standard deviation", "replicates", "theory"],
+        rows,
+        f"Mean {what} {after}, with Student's t interval over replicates. Theory: the exponents of T in its bounds, "
+        "for a meta one for each base that may turn out to be the best.",
+    )
+    _pictures(page, point, what, after, rates)
+    if point.metas:
+        labels = dict.fromkeys(label for result in point.metas for label in result.line.bases)
+        page.table(
+            ["base", *(result.line.name for result in point.metas)],
+            [[label, *(_plays_of(result, label) for result in point.metas)] for label in labels],
+            f"Mean plays of each base {after}.",
+        )
+
+
+def _pictures(page: Page, point: Point, what: str, after: str, rates: bool) -> None:
+    results, metas = list(point.results), point.metas
+    ends = "; ".join(f"{each.line.name} {_estimate(_interval(each))}" for each in results)
+    _draw(
+        page,
+        partial(figures.regret_figure, results, band="error"),
+        f"Mean {what} over time.",
+        f"Mean {what} against plays, a curve each. Mean {what} {after}: {ends}.",
+    )
+    if rates and all(result.regret is not None for result in results):
+        _draw(
+            page,
+            partial(figures.rates_figure, results),
+            "The same with both axes logarithmic, where a power of the plays is a straight line.",
+            "The slopes of the curves beside those of theory.",
+        )
+    for result in metas:
+        _draw(
+            page,
+            partial(figures.probabilities_figure, result),
+            f"Mean probability with which {result.line.name} chooses each base, over time.",
+            f"Mean probabilities {after}: {_shares(result)}.",
+        )
+    if metas:
+        _draw(
+            page,
+            partial(figures.plays_figure, metas),
+            "Mean plays of each base.",
+            "The numbers are in the table that follows.",
+        )
+
+
+def _draw(page: Page, draw: Callable[..., Figure], caption: str, description: str) -> None:
+    """A picture in both sizes."""
+    broad, narrow = (figures.svg(draw(size=size)) for size in (BROAD, NARROW))
+    page.figure(broad, caption, description, narrow)
+
+
+def _shares(result: Result) -> str:
+    pairs = zip(result.line.bases, result.probabilities.mean[-1], strict=True)
+    return "; ".join(f"{label} {share:.3f}" for label, share in pairs)
+
+
+def _plays_of(result: Result, label: str) -> str:
+    if label not in result.line.bases:
+        return ABSENT
+    place = result.line.bases.index(label)
+    dropped = float(result.dropped[-1, place])
+    return _known(float(result.plays_of[-1, place])) + (f" (dropped in {dropped:.0%})" if dropped else "")
+
+
+# --- Several points, several runs -------------------------------------------------------------------------------------
+
+
+def _over_points(page: Page, shown: Shown) -> None:
+    """Every curve over the swept axis; over horizons also how fast its regret grows."""
+    results = shown.results
+    parameter, _ = swept(shown.run.settings[0])
+    names = list(dict.fromkeys(result.line.name for result in results))
+    if not names:
+        page.paragraph("Nothing is there yet.")
+        return
+    page.table(
+        [f"{parameter} =", *(swept(point.setting)[1] for point in shown.points)],
+        [[name, *(_with_error(point.find(name)) for point in shown.points)] for name in names],
+        f"Mean {_what(results)} ± half the width of its 95% interval.",
+    )
+    if not sweeps_horizon(shown.run.settings):
+        return
+    _draw(
+        page,
+        partial(figures.horizon_figure, results, band="error"),
+        f"Mean {_what(results)} at the end, against the horizon.",
+        "The numbers are in the table above.",
+    )
+    if all(result.regret is not None for result in results):
+        _draw(
+            page,
+            partial(figures.rates_figure, results),
+            "The same with both axes logarithmic, where a power of the horizon T is a straight line.",
+            "The slopes of the lines are in the table that follows.",
+        )
+        page.table(
+            ["curve", "exponent", "95% interval", "theory"],
+            [[name, *_growth([result for result in results if result.line.name == name])] for name in names],
+            "The exponent with which regret grows with the horizon T (the slope of the line), and those of theory.",
+        )
+
+
+def _growth(results: Sequence[Result]) -> list[str]:
+    theory = _theory(results[-1].line)
+    try:
+        slope = exponent([result.setting.horizon for result in results], [result.final for result in results])
+    except CorralError:  # a single horizon, or a mean that is not above zero
+        return [ABSENT, ABSENT, theory]
+    reach = ABSENT if math.isnan(slope.low) else f"{slope.low:.2f} to {slope.high:.2f}"
+    return [f"{slope.estimate:.2f}", reach.replace("-", "−"), theory]
+
+
+def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
+    """The curves that at least two of the runs have."""
+    columns = [(each, point) for each in shown for point in each.points]
+    present = [{result.line.name for result in each.results} for each in shown]
+    names = [
+        name
+        for name in dict.fromkeys(result.line.name for each in shown for result in each.results)
+        if sum(name in there for there in present) > 1
+    ]
+    if not names:
+        return
+    what = _what([result for each in shown for result in each.results])
+    with page.section("Side by side"):
+        page.table(
+            ["curve", *(f"{each.name} {point.setting.at}".strip() for each, point in columns)],
+            [
+                ["plays", *(f"{point.setting.horizon:,}" for _, point in columns)],
+                *([name, *(_with_error(point.find(name)) for _, point in columns)] for name in names),
+            ],
+            f"Mean {what} ± half the width of its 95% interval, of the curves that several runs have.",
+        )
+
+
+# --- To play it again -------------------------------------------------------------------------------------------------
+
+
+def _again(page: Page, shown: Shown, complete: bool) -> None:
+    again = repetition(shown.run.settings)
+    if again.registered:
+        page.paragraph("The experiment comes with a plugin:")
+    elif len(again.files) == 1:
+        page.paragraph("Save the experiment below as ", code(next(iter(again.files))), ", then:")
+    else:
+        page.paragraph("Save each of the experiments below under its name, then:")
+    page.code("\n".join(again.commands))
+    for name, text in again.files.items():
+        page.details(f"The experiment, with everything resolved: {name}", text)
+    page.table(
+        ["what", "version"],
+        [[name, found] for name, found in shown.run.versions.items()],
+        "What the run was begun with.",
+        numbers=False,
+    )
+    checksum = shown.run.checksum
+    if complete and checksum:
+        page.paragraph(
+            "With these versions a machine of this kind computes the same chunks, bit by bit. ",
+            "The checksum of this run, as ",
+            code("sha256sum SHA256SUMS"),
+            " in its folder prints it:",
+        )
+        page.code(checksum)
+    else:
+        page.paragraph("There will be a checksum when nothing is missing any more.")
+    seconds = sum(result.seconds for result in shown.results)
+    page.paragraph(f"Computing took {_known(seconds)} seconds of one core.")
+
+
+# --- Numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _what(results: Sequence[Result]) -> str:
+    known = {result.regret is not None for result in results}
+    if len(known) > 1:
+        return "regret (where nobody knows it, reward)"
+    return "regret" if True in known else "reward"
+
+
+def _interval(result: Result) -> Interval:
+    """Of what the replicates came to; not a number where one of them has none."""
+    if not np.isfinite(result.final).all():
+        return Interval(math.nan, math.nan, math.nan, 0.95)
+    return mean_interval(result.final)
+
+
+def _known(value: float) -> str:
+    return ABSENT if math.isnan(value) else number(value).replace("-", "−")
+
+
+def _estimate(interval: Interval) -> str:
+    return _known(interval.estimate)
+
+
+def _reach(interval: Interval) -> str:
+    """One replicate tells nothing about chance."""
+    return ABSENT if math.isnan(interval.low) else f"{_known(interval.low)} to {_known(interval.high)}"
+
+
+def _with_error(result: Result | None) -> str:
+    if result is None:
+        return ABSENT
+    interval = _interval(result)
+    half = (interval.high - interval.low) / 2
+    return _estimate(interval) if math.isnan(half) else f"{_estimate(interval)} ± {_known(half)}"
+
+
+def _theory(line: Line) -> str:
+    return ", ".join(f"{each:g}" for each in line.exponents) or ABSENT
