@@ -64,7 +64,7 @@ def _points(experiment: str, out: Path | None, **changed: int | None) -> tuple[l
     from corral_core.errors import CorralError
     from corral_core.experiment import is_registered, load, parse
 
-    if not Path(experiment).is_dir() or is_registered(experiment):
+    if is_registered(experiment) or not os.path.isfile(os.path.join(experiment, "experiment.json")):
         return load(experiment, **changed), out
     from corral_core.store import Run
 

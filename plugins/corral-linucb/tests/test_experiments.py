@@ -7,14 +7,17 @@ import pytest
 from corral_linucb.plugin import corral_experiments
 
 from corral_core.chunks import run_chunk
-from corral_core.experiment import load
+from corral_core.experiment import load, parse, read, sweep
 
 NAMES = [entry.name for entry in corral_experiments()]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_curve_plays(name: str) -> None:
-    for experiment in load(name, horizon=24, replicates=2):
+    source = read(name)
+    if source.get("sweep", {}).get("parameter") == "horizon":
+        del source["sweep"]
+    for experiment in map(parse, sweep({**source, "horizon": 24, "replicates": 2})):
         assert experiment.question
         for curve in experiment.curves:
             record = run_chunk(experiment, curve.name, 0)

@@ -18,6 +18,7 @@ from corral_report.page import Page, element
 from corral_report.report import BROAD, NARROW
 
 WIDTH = 120
+PICTURES = "pictures"
 
 
 class Document(Protocol):
@@ -66,7 +67,7 @@ class Web:
 
 
 class Markdown:
-    """Markdown; pictures become files that are called after the text's."""
+    """Markdown; pictures become files."""
 
     def __init__(self, title: str, lead: str) -> None:
         self._parts = [f"# {_plain(title)}", _filled(lead)]
@@ -101,12 +102,12 @@ class Markdown:
 
     def picture(self, name: str, draw: Callable[[Size], Figure], caption: str) -> None:
         self._pictures[name] = draw(BROAD)
-        self._parts.append(f"![{_plain(caption)}]({name}.svg)")
+        self._parts.append(f"![{_plain(caption)}]({PICTURES}/{name}.svg)")
 
     def write(self, path: Path) -> None:
-        """The text, and its pictures in the same folder."""
+        """The text, and its pictures in a folder beside it."""
         for name, figure in self._pictures.items():
-            figures.save(figure, path.with_name(f"{name}.svg"))
+            figures.save(figure, path.parent / PICTURES / f"{name}.svg")
         with files.usable(path):
             files.write(path, ("\n\n".join(self._parts) + "\n").encode())
 

@@ -25,6 +25,7 @@ HOW = (
     "for itself. A claim agrees if the whole interval does, disagrees if all of it does, and cannot be told otherwise. "
     "Orders hide logarithms: an exponent, the slope of ln(mean regret) on ln(T) over runs that are tuned to each T, "
     "may exceed what is stated by one of them, 1/ln(T) at the geometric mean of the horizons. "
+    "Where an exponent disagrees, the order is not seen at these horizons; no finite run refutes a theorem on orders. "
     "What is marked as a reading is not in the words of the paper."
 )
 CAUTION = (
@@ -87,13 +88,18 @@ def compose(document: Document, found: Sequence[Reproduced], left: Untried, quic
         document.paragraph(HOW)
         document.paragraph(CAUTION)
         document.table(
-            ["item", "what it says", "what was measured", "verdict", "experiment"],
+            ["item", "verdict", "what it says", "what was measured"],
             [
-                [judgement.claim.of, says(judgement.claim), measured(judgement), judgement.verdict, _name(each)]
+                [
+                    f"{judgement.claim.of} ({_name(each)})",
+                    judgement.verdict,
+                    says(judgement.claim),
+                    measured(judgement),
+                ]
                 for each in found
                 for judgement in each.judgements
             ],
-            "Every claim and its verdict.",
+            "Every claim, with the experiment that tries it, and its verdict.",
             numbers=False,
         )
     with document.section("What was not tried"):
@@ -167,7 +173,7 @@ def _table(document: Document, each: Reproduced) -> None:
 
 
 def _pictures(document: Document, each: Reproduced) -> None:
-    name = f"reproduction-{each.planned.folder}"
+    name = each.planned.folder
     results = list(each.results)
     if figures.sweeps_horizon(each.run.settings):
         document.picture(

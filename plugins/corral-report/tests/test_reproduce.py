@@ -78,8 +78,8 @@ def test_the_report_says_what_agrees_and_what_does_not(tiny: str, tmp_path: Path
         assert str(tmp_path) not in text, "no path of this machine"
         assert "corral reproduce tiny.toml --quick" in text
     assert r"rarely \| does \*better\*" in markdown.read_text("utf-8")
-    assert (out / "reproduction-tiny.svg").read_text("utf-8").startswith("<?xml")
-    assert "](reproduction-tiny.svg)" in markdown.read_text("utf-8")
+    assert (out / "pictures/tiny.svg").read_text("utf-8").startswith("<?xml")
+    assert "](pictures/tiny.svg)" in markdown.read_text("utf-8")
     told = to_json(found, left, quick=True)
     assert [claim["verdict"] for claim in told["claims"]] == ["agrees", "disagrees"]
 
@@ -94,7 +94,7 @@ def test_it_goes_on_after_an_interruption(tiny: str, tmp_path: Path) -> None:
     kept = chunks[1].stat().st_mtime_ns
     write(reproduce(planned, broken, workers=1), untried(), broken, quick=False)
     assert chunks[0].exists() and chunks[1].stat().st_mtime_ns == kept, "only what was missing is played"
-    for name in ("index.html", "reproduction.md", "reproduction-tiny.svg"):
+    for name in ("index.html", "reproduction.md", "pictures/tiny.svg"):
         assert (whole / name).read_bytes() == (broken / name).read_bytes()
 
 

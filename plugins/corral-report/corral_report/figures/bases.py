@@ -63,7 +63,7 @@ def probabilities_figure(result: Result, *, size: Size = SIZE) -> Figure:
     ends.spines["right"].set_visible(False)
     heading(
         figure,
-        f"{result.line.name}{', ' + at if at else ''}",
+        [result.setting.name, result.line.name, at],
         f"{replicates_of([result])}; every row goes from 0 to {top:.3g}, dotted: 1/{count}; numbers: at the end",
         size[0],
     )
@@ -105,11 +105,11 @@ def plays_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
     axes.set_yticks(range(len(bases)), labels)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    alone = f"{metas[0].line.name}{', ' + at if at else ''}" if len(metas) == 1 else at
+    alone = metas[0].line.name if len(metas) == 1 else ""
     axes.set_xlabel("plays of each base, mean")
     names = [wrapped_name(result.line.name) for result in metas]
     room = legend(figure, handles, names) if len(metas) > 1 else size[0]
-    heading(figure, alone, replicates_of(metas), room)
+    heading(figure, [metas[0].setting.name, alone, at], replicates_of(metas), room)
     linear_axis(axes.xaxis, room - _width(labels) - 1.2)
     return figure
 

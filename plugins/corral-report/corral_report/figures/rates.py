@@ -91,7 +91,8 @@ def rates_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
     _ranges(figure, results, sweep)
     room = legend(figure, [handles[place] for place in order], [names[place] for place in order])
     part = "final regret at each horizon" if sweep else f"plays from {LATER:.0%} of the horizon"
-    heading(figure, at, f"{replicates_of(results)}; slopes fitted to {part}; dotted: theory's, for metas", room)
+    caption = f"{replicates_of(results)}; slopes fitted to {part}; dotted: theory's, for metas"
+    heading(figure, [results[0].setting.name, at], caption, room)
     return figure
 
 

@@ -169,10 +169,10 @@ def logarithmic_axis(axis: Any, low: float, high: float) -> None:
     axis.set_major_formatter(FuncFormatter(thousands))
 
 
-def heading(figure: Figure, at: str, caption: str, room: float) -> None:
-    """The swept point, if there is one, and what is drawn, at the top, in lines that the room in inches allows."""
+def heading(figure: Figure, of: Sequence[str], caption: str, room: float) -> None:
+    """The experiment, with its curve or swept point, and what is drawn: in lines that the room in inches allows."""
     wide = max(int((room - 0.2) * 13), 20)
-    parts = [clean(at), caption] if at else [caption]
+    parts = [clean(", ".join(filter(None, of))), caption]
     lines = [line for part in parts for line in textwrap.wrap(part, wide, break_on_hyphens=False)]
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9)
 
