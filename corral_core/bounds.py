@@ -7,6 +7,7 @@ a meta-algorithm, in which mean rewards span [0, 1].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -129,14 +130,14 @@ def corral_guarantee(bases: int, rounds: int, eta: float, term: Term) -> float:
     c, alpha = np.float64(term.c), term.alpha
     with np.errstate(over="ignore"):
         learning = bases / eta + rounds * eta + rounds * c ** (1 / alpha) * eta ** ((1 - alpha) / alpha)
-    return float(np.sqrt(bases * rounds) + learning)
+    return float(math.sqrt(bases * rounds) + learning)
 
 
 def exp3p_guarantee(bases: int, rounds: int, rate: float, term: Term) -> float:
     """sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c; constants and logarithms are left out."""
     c, alpha = term
     exploring = bases * rounds * rate + 1 / rate + rounds**alpha * rate ** (alpha - 1) * c
-    return float(np.sqrt(bases * rounds) + exploring)
+    return float(math.sqrt(bases * rounds) + exploring)
 
 
 def smoothing_needs(t: Array, delta: float) -> Array:

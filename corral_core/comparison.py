@@ -3,7 +3,7 @@
 Two curves are *paired* where replicate i of both met the same problem and the same luck: in one run and point, or in
 two runs with the same environment, seed, chunk, replicates and horizon. (Randomness is drawn a chunk at a time, so the
 chunk counts.) Their difference is then taken replicate by replicate, which is far surer; otherwise the two are taken
-for independent, which for runs that share some luck errs on the safe side.
+for independent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from corral_core.parsing import suggestion
 from corral_core.results import Result
 from corral_core.rows import Array
 from corral_core.settings import Setting
-from corral_core.statistics import Interval, bootstrap_difference, chance, difference, holm, mean_interval
+from corral_core.statistics import Interval, Verdict, bootstrap_difference, chance, difference, holm, mean_interval
 from corral_core.store import Run
 
 LEAST_SAMPLES = 10_000
@@ -54,9 +54,9 @@ class Row:
     p_value: float = float("nan")  # adjusted for all comparisons
 
     @property
-    def words(self) -> str:
-        """Whether the difference is larger than chance explains."""
-        return "" if self.difference is None else chance(self.difference, self.p_value)
+    def verdict(self) -> Verdict | None:
+        """Whether the difference is larger than chance explains; None of the reference."""
+        return None if self.difference is None else chance(self.difference, self.p_value)
 
 
 @attrs.frozen(eq=False)

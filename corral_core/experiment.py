@@ -196,13 +196,20 @@ def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise CorralError(f"{where} must be a table with parameter and values")
     check_keys(axis, ["parameter", "values"], where)
     path = convert(axis.get("parameter"), str, f"{where}.parameter")
+    values = [
+        round(value) if path in ("horizon", "bases") and isinstance(value, float) and math.isfinite(value) else value
+        for value in expand(axis.get("values"), f"{where}.values")
+    ]
+    names = [f"{value:.6g}" if isinstance(value, float) else f"{value}" for value in values]
+    if len(set(names)) < len(names):
+        names = [f"{value}" for value in values]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise CorralError(f"{where}.values has {twice[0]} twice; every point needs a value of its own")
     points = []
-    for value in expand(axis.get("values"), f"{where}.values"):
-        if path in ("horizon", "bases") and isinstance(value, float) and math.isfinite(value):
-            value = round(value)
+    for name, value in zip(names, values, strict=True):
         point = copy.deepcopy(plain)
         _set(point, path, value, where)
-        points.append({**point, "at": f"{path} = {value:.6g}" if isinstance(value, float) else f"{path} = {value}"})
+        points.append({**point, "at": f"{path} = {name}"})
     return points
 
 

@@ -143,7 +143,7 @@ def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
     return all(bool((2 * bound(t) > needed).all()) for bound in bounds)
 
 
-FAR = 2**40  # rounds: where the leading power of T shows
+FAR = 2**400  # rounds: where nothing but the leading power of T is left
 
 
 def orders(experiment: Experiment, curve: Curve) -> tuple[float, ...]:

@@ -129,10 +129,10 @@ class Fold:
 
 
 def gather(found: Sequence[Setting], done: Iterable[Done]) -> list[Result]:
-    """A result for every curve that has chunks, in the order of the experiment, whatever order they finished in."""
+    """A result for every curve that has chunks, in the order of the experiment; the chunks of each come in order."""
     folds = {(number, line.name): Fold(setting, line) for number, setting in enumerate(found) for line in setting.lines}
     begun = set()
-    for each in in_order(done):
+    for each in done:
         key = (each.task.point, each.task.curve)
         folds[key].add(each.record, each.seconds)
         begun.add(key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +11,11 @@ from corral_core.engines import Done, Engine, Lost
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment
 from corral_core.registry import get_registry
-from corral_core.results import Result, gather
+from corral_core.results import Result, gather, in_order
 from corral_core.settings import settings
 from corral_core.store import folder
 from corral_core.watch import Watch
+from corral_core.workers import cores
 
 
 def play(
@@ -32,25 +32,26 @@ def play(
     everything = tasks(points)
     watch = watch or Watch()
     if out is None:
+        alone = workers == 1 or len(everything) == 1
+        chosen = _engine("serial" if engine == "processes" and alone else engine, workers)
         with watch:
-            return gather(settings(points), _played(_engine(engine, workers, everything), points, everything, watch))
-    with folder(out, points, mixed_versions) as kept:
+            return gather(settings(points), in_order(_played(chosen, points, everything, watch)))
+    with folder(out, points) as kept:
         there = set(kept.run.finished())
-        missing = [task for task in everything if task not in there]
+        if missing := [task for task in everything if task not in there]:
+            kept.begin(mixed_versions)
         with watch:
             for task in there:
                 watch.finished(task)
-            for done in _played(_engine(engine, workers, missing), points, missing, watch):
-                kept.keep(done)
+            for done in _played(_engine(engine, workers), points, missing, watch):
+                if not kept.keep(done):
+                    watch.trouble(f"{done.task.words} has other bits than before: versions or the machine have changed")
         kept.complete()
         return kept.run.results()
 
 
-def _engine(name: str, workers: int | None, wanted: Sequence[Task]) -> Engine:
-    workers = workers or os.cpu_count() or 1
-    if name == "processes" and (workers == 1 or len(wanted) <= 1):
-        name = "serial"
-    engine: Engine = get_registry().load("engine", name)(workers)
+def _engine(name: str, workers: int | None) -> Engine:
+    engine: Engine = get_registry().load("engine", name)(workers or cores())
     return engine
 
 
@@ -75,6 +76,6 @@ def _played(engine: Engine, points: Sequence[Experiment], wanted: Sequence[Task]
         raise CorralError(f"the engine {type(engine).__name__} left out {len(waited)} of {len(wanted)} chunks")
     if lost:
         raise CorralError(
-            f"{len(lost)} of {len(wanted)} chunks could not be played: {lost[0].task.words}: {lost[0].reason}; "
-            f"set chunk to less in the experiment file if memory is short"
+            f"{len(lost)} of {len(wanted)} chunks could not be played: {lost[0].task.words}: {lost[0].reason}; run it "
+            f"again to try them once more, or set chunk to less in the experiment file and choose another folder"
         )

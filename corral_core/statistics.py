@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any
 
 import attrs
@@ -119,16 +120,26 @@ def holm(p_values: Sequence[float], comparisons: int | None = None) -> list[floa
     return adjusted
 
 
-def chance(interval: Interval, p_value: float | None = None) -> str:
-    """In words, whether a difference is larger than chance explains; with an adjusted p-value if there are several."""
+class Verdict(Enum):
+    """What can be said of a difference, in words."""
+
+    LOWER = "lower, by more than chance explains"
+    HIGHER = "higher, by more than chance explains"
+    CHANCE = "no difference that chance could not explain"
+    SAME = "the same"
+    UNKNOWN = "too few replicates to tell"
+
+
+def chance(interval: Interval, p_value: float | None = None) -> Verdict:
+    """Whether a difference is larger than chance explains; with an adjusted p-value if there are several."""
     p_value = interval.p_value if p_value is None else p_value
     if math.isnan(p_value):
-        return "too few replicates to tell"
+        return Verdict.UNKNOWN
     if interval.low == interval.high == 0:
-        return "the same"
+        return Verdict.SAME
     if p_value > 1 - interval.level:
-        return "no difference that chance could not explain"
-    return f"{'lower' if interval.estimate < 0 else 'higher'}, by more than chance explains"
+        return Verdict.CHANCE
+    return Verdict.LOWER if interval.estimate < 0 else Verdict.HIGHER
 
 
 def student_tail(t: float, freedom: float) -> float:
@@ -191,7 +202,7 @@ def _student(estimate: float, squared_error: float, freedom: float, level: float
     if not freedom:
         return Interval(estimate, math.nan, math.nan, level)
     if not error:
-        return _certain(estimate, level)
+        return _certain(estimate, level, math.ceil(freedom) + 1)
     reach = student_quantile(level, freedom) * error
     return Interval(estimate, estimate - reach, estimate + reach, level, student_tail(estimate / error, freedom))
 
@@ -214,7 +225,7 @@ def _bootstrap(groups: list[Array], statistic: Statistic, level: float, samples:
     if min(map(len, groups)) < 2:
         return Interval(estimate, math.nan, math.nan, level)
     if not error:
-        return _certain(estimate, level)
+        return _certain(estimate, level, min(map(len, groups)))
     rng, found = default_rng(seed), []
     step = max(1, BLOCK // sum(group.size for group in groups))
     for begin in range(0, samples, step):
@@ -252,9 +263,13 @@ def _squared_error(sample: Array) -> float:
     return float(_squared_errors(sample[np.newaxis])[0])
 
 
-def _certain(estimate: float, level: float) -> Interval:
-    """All replicates agree."""
-    return Interval(estimate, estimate, estimate, level, 0.0 if estimate else 1.0)
+def _certain(estimate: float, level: float, count: int) -> Interval:
+    """All replicates agree. That so many have one sign by chance has the probability 2^(1-n), that of a sign test."""
+    if not estimate:
+        return Interval(estimate, estimate, estimate, level, 1.0)
+    if (p_value := 2.0 ** (1 - count)) > 1 - level:
+        return Interval(estimate, math.nan, math.nan, level)
+    return Interval(estimate, estimate, estimate, level, p_value)
 
 
 def _check_level(level: float) -> None:

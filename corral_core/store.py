@@ -12,17 +12,15 @@ the journal is the same, bit by bit, however often a run was interrupted.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import json
-import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -32,12 +30,14 @@ from corral_core.chunks import Task, tasks
 from corral_core.engines import Done
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment
+from corral_core.journal import Journal, entries, locked
 from corral_core.results import Result, gather
 from corral_core.settings import Setting, from_json, settings
 from corral_core.simulation import Record, points
 from corral_core.versions import differing, versions
 
 FORMAT = 1
+PARTS = (".*.part", "chunks/.*.part")  # what a sudden end leaves half written
 
 
 @attrs.frozen
@@ -52,16 +52,17 @@ class Run:
     @classmethod
     def open(cls, path: Path) -> Run:
         """The run in this folder."""
-        with _readable(path):
+        with files.usable(path):
             if not (path / "experiment.json").is_file():
                 there = "holds no run" if path.exists() else "is not there"
                 raise CorralError(f"{path} {there}; corral run EXPERIMENT --out {path} would make one")
-            described = _described(path)
-            found = tuple(map(from_json, described["points"]))
-            begun = json.loads((path / "versions.json").read_text("utf-8"))
-            journal = list(_journal(path))
+            journal = entries(path)
+            written = (path / "experiment.json").read_bytes()
+            if _recorded(journal) not in (None, _digest(written)):
+                raise _damaged(path)
+            found = tuple(map(from_json, _described(path, written)["points"]))
             later = tuple(entry["versions"] for entry in journal if isinstance(entry.get("versions"), dict))
-            return cls(path, found, (begun, *later), _chunks(journal))
+            return cls(path, found, (_begun_with(path), *later), _chunks(journal))
 
     @property
     def versions(self) -> dict[str, str]:
@@ -78,7 +79,7 @@ class Run:
         return [task for task in self.tasks if self._bytes(task) is not None]
 
     def done(self, wanted: Sequence[Task] | None = None) -> Iterator[Done]:
-        """These chunks, or all, as far as they are there."""
+        """These chunks, or all, as far as they are there, in their order."""
         for task in self.tasks if wanted is None else wanted:
             if (written := self._bytes(task)) is not None:
                 with np.load(io.BytesIO(written)) as arrays:
@@ -87,8 +88,10 @@ class Run:
 
     def records(self, result: Result) -> Iterator[Record]:
         """The replicates of one curve, a chunk at a time."""
-        point = next(number for number, each in enumerate(self.settings) if each is result.setting)
-        mine = [task for task in self.tasks if (task.point, task.curve) == (point, result.line.name)]
+        if result.setting not in self.settings:
+            raise CorralError(f"the curve {result.line.name} is not of the run in {self.path}")
+        place = self.settings.index(result.setting), result.line.name
+        mine = [task for task in self.tasks if (task.point, task.curve) == place]
         return (done.record for done in self.done(mine))
 
     def results(self) -> list[Result]:
@@ -99,11 +102,11 @@ class Run:
     def checksum(self) -> str | None:
         """The same for every complete run of this experiment with these versions on such a machine; None before."""
         sums = self.path / "SHA256SUMS"
-        return hashlib.sha256(sums.read_bytes()).hexdigest() if sums.exists() else None
+        return _digest(sums.read_bytes()) if sums.exists() else None
 
     def sums(self) -> str:
         """What `sha256sum -c` reads; for a run of which nothing is missing."""
-        lines = [f"{hashlib.sha256((self.path / 'experiment.json').read_bytes()).hexdigest()}  experiment.json"]
+        lines = [f"{_digest((self.path / 'experiment.json').read_bytes())}  experiment.json"]
         lines += [f"{self.journal[file_name(task)]['sha256']}  chunks/{file_name(task)}" for task in self.tasks]
         return "\n".join(lines) + "\n"
 
@@ -111,139 +114,151 @@ class Run:
         known = self.journal.get(file_name(task))
         path = self.path / "chunks" / file_name(task)
         with files.usable(self.path):
-            if not path.exists():
+            if known is None or not path.exists():
                 return None
             written = path.read_bytes()
-        return written if known and hashlib.sha256(written).hexdigest() == known["sha256"] else None
+        return written if _digest(written) == known["sha256"] else None
 
 
 class Folder:
     """The folder of a run that goes on: nobody else writes to it meanwhile."""
 
-    def __init__(self, path: Path, experiments: Sequence[Experiment], journal: IO[bytes]) -> None:
+    def __init__(self, path: Path, experiments: Sequence[Experiment], journal: Journal) -> None:
         self.path = path
         self._experiments = experiments
         self._journal = journal
+        self._known = Run.open(path).journal
 
     @property
     def run(self) -> Run:
         """What is there now."""
         return Run.open(self.path)
 
-    def keep(self, done: Done) -> None:
-        """Write a chunk under another name first, so that it is there whole or not at all; then enter it."""
+    def begin(self, mixed_versions: bool) -> None:
+        """Before chunks are played: with the versions that the run was begun with, for others may have other bits."""
+        with files.usable(self.path):
+            (self.path / "SHA256SUMS").unlink(missing_ok=True)
+            if changed := differing(_begun_with(self.path), self._experiments):
+                if not mixed_versions:
+                    raise CorralError(
+                        f"{self.path} was begun with {changed}; go on with that, choose another folder, or mix them "
+                        f"with --mixed-versions"
+                    )
+                self._journal.enter({"versions": versions()})
+
+    def keep(self, done: Done) -> bool:
+        """Write a chunk, then enter it; whether it is new or has the bits that it had before."""
         experiment = self._experiments[done.task.point]
         labels = np.asarray(experiment.curve(done.task.curve).labels)
-        arrays = {**done.record.to_arrays(), "at": points(experiment.horizon), "bases": labels}
+        arrays: dict[str, Any] = {**done.record.to_arrays(), "at": points(experiment.horizon), "bases": labels}
         packed = io.BytesIO()
-        np.savez_compressed(packed, allow_pickle=False, curve=np.asarray(done.task.curve), **arrays)
+        np.savez_compressed(packed, curve=np.asarray(done.task.curve), **arrays)
         name, written = file_name(done.task), packed.getvalue()
-        entry = {"chunk": name, "sha256": hashlib.sha256(written).hexdigest(), "seconds": round(done.seconds, 3)}
+        entry = {"chunk": name, "sha256": _digest(written), "seconds": round(done.seconds, 3)}
         with files.usable(self.path):
             files.write(self.path / "chunks" / name, written)
-            _append(self._journal, json.dumps(entry).encode() + b"\n")
+            self._journal.enter(entry)
+        return bool(self._known.get(name, entry)["sha256"] == entry["sha256"])
 
     def complete(self) -> None:
         """Nothing is missing any more."""
+        sums = self.path / "SHA256SUMS"
         with files.usable(self.path):
-            files.write(self.path / "SHA256SUMS", self.run.sums().encode())
+            if not sums.exists():
+                files.write(sums, self.run.sums().encode())
 
 
 @contextmanager
-def folder(path: Path, experiments: Sequence[Experiment], mixed_versions: bool = False) -> Iterator[Folder]:
+def folder(path: Path, experiments: Sequence[Experiment]) -> Iterator[Folder]:
     """A new folder, or the one in which this very run was begun, for as long as the block lasts."""
     described = {"format": FORMAT, "points": [attrs.asdict(each) for each in settings(experiments)]}
-    text = json.dumps(described, indent=2, default=str, sort_keys=True) + "\n"
-    with _readable(path):
-        if (path / "experiment.json").exists():
-            if other := _differing(_described(path), json.loads(text)):
-                raise CorralError(
-                    f"{path} holds a run of another experiment (other {other}); choose another folder for --out"
-                )
-        elif any(each.is_file() and each.name not in ("versions.json", "journal.jsonl") for each in path.rglob("*")):
-            raise CorralError(f"{path} is not empty and holds no run; choose another folder for --out")
+    written = (json.dumps(described, indent=2, default=str) + "\n").encode()
+    with files.usable(path):
+        _check(path, written)
         (path / "chunks").mkdir(parents=True, exist_ok=True)
-        journal = _alone(path)
-    with journal:
-        with _readable(path):
-            _sweep(path)
-            if not (path / "experiment.json").exists():
-                files.write(path / "versions.json", (json.dumps(versions(), indent=2) + "\n").encode())
-                files.write(path / "experiment.json", text.encode())
-            elif changed := _changed(path, experiments):
-                if not mixed_versions:
-                    raise CorralError(
-                        f"{path} was begun with {changed}; go on with that, choose another folder, or mix them with "
-                        f"--mixed-versions"
-                    )
-                _append(journal, json.dumps({"versions": versions()}).encode() + b"\n")
+    with files.usable(path), locked(path) as journal:
+        _check(path, written)  # nobody can have come in between from here on
+        for left in (each for pattern in PARTS for each in path.glob(pattern)):
+            left.unlink()
+        journal.mend(path)
+        if not (path / "experiment.json").exists():
+            files.write(path / "versions.json", (json.dumps(versions(), indent=2) + "\n").encode())
+            files.write(path / "experiment.json", written)
+        elif _recorded(entries(path)) == _digest(written):
+            files.write(path / "experiment.json", written)  # as it was, if it has been damaged since
+        digest = _digest((path / "experiment.json").read_bytes())
+        if _recorded(entries(path)) != digest:
+            journal.enter({"experiment": digest})
         yield Folder(path, experiments, journal)
 
 
 def file_name(task: Task) -> str:
     """Of a chunk."""
     slug = re.sub(r"[^A-Za-z0-9.=+-]+", "-", task.curve).strip("-")[:80]
-    return f"{task.point}-{slug}-{zlib.crc32(task.curve.encode()):08x}-{task.chunk}.npz"
+    return f"{task.point}-{slug}-{zlib.crc32(task.curve.encode()):08x}-{task.chunk:05}.npz"
 
 
-def _described(path: Path) -> dict[str, Any]:
-    found = json.loads((path / "experiment.json").read_text("utf-8"))
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+def _check(path: Path, written: bytes) -> None:
+    """Refuse the folder of another run, or of something else."""
+    if not (path / "experiment.json").exists():
+        ours = {"versions.json", "journal.jsonl", *(each.name for pattern in PARTS for each in path.glob(pattern))}
+        if any(each.is_file() and each.name not in ours for each in path.rglob("*")):
+            raise CorralError(f"{path} is not empty and holds no run; choose another folder for --out")
+    elif _recorded(entries(path)) != _digest(written):
+        there = _described(path, (path / "experiment.json").read_bytes())
+        if other := _differing(there["points"], json.loads(written)["points"]):
+            raise CorralError(
+                f"{path} holds a run of another experiment (other {other}); choose another folder for --out"
+            )
+
+
+def _described(path: Path, written: bytes) -> dict[str, Any]:
+    """What experiment.json says."""
+    try:
+        found = json.loads(written)
+        for point in found["points"]:
+            from_json(point)
+    except (ValueError, KeyError, TypeError):
+        raise _damaged(path) from None
+    if found.get("format") != FORMAT:
         raise CorralError(f"{path} was written by another version of Corral; choose another folder")
-    return found
+    return dict(found)
 
 
-def _differing(there: dict[str, Any], meant: dict[str, Any]) -> str:
-    """The keys in which two experiments differ; nothing where they are the same."""
-    if len(there["points"]) != len(meant["points"]):
+def _damaged(path: Path) -> CorralError:
+    return CorralError(
+        f"{path / 'experiment.json'} is damaged; run the same experiment with --out {path} once more to mend it"
+    )
+
+
+def _differing(there: list[dict[str, Any]], meant: list[dict[str, Any]]) -> str:
+    """In what two experiments differ; nothing where they are the same. Words about them do not count."""
+    if len(there) != len(meant):
         return "sweep"
-    pairs = [(one["source"], two["source"]) for one, two in zip(there["points"], meant["points"], strict=True)]
-    names = {name for one, two in pairs for name in {*one, *two} if one.get(name) != two.get(name)}
+    names = set()
+    for one, two in zip(there, meant, strict=True):
+        ours, theirs = one["source"], two["source"]
+        names |= {name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)}
+        if [(line["name"], line["bases"]) for line in one["lines"]] != [
+            (line["name"], line["bases"]) for line in two["lines"]
+        ]:
+            names.add("curves")
     return ", ".join(sorted(names))
 
 
-def _changed(path: Path, experiments: Sequence[Experiment]) -> str:
-    """In words, which versions are not those that the run was begun with; chunks of others may have other bits."""
-    if (path / "SHA256SUMS").exists():  # nothing will be played
-        return ""
-    return differing(json.loads((path / "versions.json").read_text("utf-8")), experiments)
-
-
-def _alone(path: Path) -> IO[bytes]:
-    """The journal, to append to: locked until it is closed, even by a sudden end."""
-    journal = (path / "journal.jsonl").open("ab", buffering=0)  # nothing is left to be written when it is closed
+def _begun_with(path: Path) -> dict[str, str]:
+    """The versions with which a run was begun; nothing where nobody knows any more."""
     try:
-        import fcntl
-
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # elsewhere than on Unix nobody is kept out
-        pass
-    except BlockingIOError:
-        journal.close()
-        raise CorralError(f"{path} is being written by another run; wait for it, or choose another folder") from None
-    return journal
+        found = json.loads((path / "versions.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
 
 
-def _sweep(path: Path) -> None:
-    """Take away what a sudden end left half written; a line cut short is ended, so that the next stands alone."""
-    for left in (*path.glob(".*.part"), *path.glob("chunks/.*.part")):
-        left.unlink()
-    journal = path / "journal.jsonl"
-    if (written := journal.read_bytes()) and not written.endswith(b"\n"):
-        with journal.open("ab", buffering=0) as file:
-            _append(file, b"\n")
-
-
-def _journal(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries; lines that are none, cut short perhaps, are passed over."""
-    journal = path / "journal.jsonl"
-    for line in journal.read_bytes().splitlines() if journal.exists() else ():
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict):
-            yield entry
+def _recorded(journal: list[dict[str, Any]]) -> str | None:
+    """The digest of experiment.json, as the journal has it."""
+    found = [entry["experiment"] for entry in journal if isinstance(entry.get("experiment"), str)]
+    return found[-1] if found else None
 
 
 def _chunks(journal: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -256,16 +271,5 @@ def _chunks(journal: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _append(file: IO[bytes], line: bytes) -> None:
-    if file.write(line) != len(line):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    files.flush(file)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    with files.usable(path):
-        try:
-            yield
-        except (ValueError, KeyError, TypeError):
-            raise CorralError(f"{path / 'experiment.json'} is damaged; delete {path} and run again") from None
+def _digest(written: bytes) -> str:
+    return hashlib.sha256(written).hexdigest()

@@ -22,7 +22,7 @@ def differing(begun: Mapping[str, str], experiments: Sequence[Experiment]) -> st
     now = versions()
     used = {"python", "machine", "numpy", "core", *plugins_of(experiments)}
     return ", ".join(
-        f"{name} {begun.get(name, 'absent')} (now {now.get(name, 'absent')})"
+        f"{name} {begun.get(name, 'unknown')} (now {now.get(name, 'absent')})"
         for name in sorted(used)
         if begun.get(name) != now.get(name)
     )

@@ -1,6 +1,7 @@
 """Intervals against published tables, mpmath and simulation; Holm's adjustment against a hand-worked example."""
 
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -11,6 +12,7 @@ from corral_core import statistics
 from corral_core.errors import CorralError
 from corral_core.statistics import (
     Interval,
+    Verdict,
     bootstrap_difference,
     chance,
     difference,
@@ -83,15 +85,24 @@ def test_one_replicate_says_nothing_about_chance() -> None:
     ):
         assert math.isfinite(found.estimate)
         assert all(map(math.isnan, (found.low, found.high, found.p_value)))
-        assert chance(found) == "too few replicates to tell"
+        assert chance(found) is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("function", [difference, bootstrap_difference])
+def test_few_replicates_that_agree_prove_nothing(function: Any) -> None:
+    """Five of one sign happen by chance with probability 1/16."""
+    for count in (2, 5):
+        found = function([2.0] * count, [1.0] * count, paired=True)
+        assert (found.estimate, chance(found)) == (1.0, Verdict.UNKNOWN)
+    assert chance(function([2.0] * 6, [1.0] * 6, paired=True)) is Verdict.HIGHER
 
 
 def test_replicates_that_agree_leave_no_doubt() -> None:
-    assert mean_interval([2.0, 2.0]) == Interval(2.0, 2.0, 2.0, 0.95, 0.0)
+    assert mean_interval([2.0] * 6) == Interval(2.0, 2.0, 2.0, 0.95, 2**-5)
     for found in (difference, bootstrap_difference):
         assert found([1.0, 2.0], [1.0, 2.0], paired=True) == Interval(0.0, 0.0, 0.0, 0.95, 1.0)  # type: ignore[operator]
-    assert difference([2.0, 2.0], [1.0, 1.0], paired=False) == Interval(1.0, 1.0, 1.0, 0.95, 0.0)
-    assert chance(difference([1.0, 2.0], [1.0, 2.0], paired=True)) == "the same"
+    assert difference([2.0] * 6, [1.0] * 6, paired=True) == Interval(1.0, 1.0, 1.0, 0.95, 2**-5)
+    assert chance(difference([1.0, 2.0], [1.0, 2.0], paired=True)) is Verdict.SAME
 
 
 def test_two_replicates_bootstrap_to_infinity() -> None:
@@ -268,6 +279,6 @@ def test_against_the_best_chance_seldom_passes_for_a_difference() -> None:
 
 def test_chance_in_words() -> None:
     found = Interval(-2.0, -3.0, -1.0, 0.95, 0.01)
-    assert chance(found) == "lower, by more than chance explains"
-    assert chance(Interval(2.0, 1.0, 3.0, 0.95, 0.01)) == "higher, by more than chance explains"
-    assert chance(found, 0.06) == "no difference that chance could not explain"
+    assert chance(found) is Verdict.LOWER
+    assert chance(Interval(2.0, 1.0, 3.0, 0.95, 0.01)) is Verdict.HIGHER
+    assert chance(found, 0.06) is Verdict.CHANCE

@@ -19,6 +19,7 @@ from corral_core.experiment import Experiment, parse
 from corral_core.results import Result
 from corral_core.simulation import Record, points
 from corral_core.store import Folder, Run, file_name
+from corral_core.watch import Watch
 
 
 def small(**changes: Any) -> Experiment:
@@ -354,9 +355,106 @@ def test_a_disk_that_is_really_full(small_disk: Path, tmp_path_factory: pytest.T
     assert sums(out) == sums(undisturbed)
 
 
-@pytest.mark.parametrize("text", ["", "{", "\x00"])
-def test_a_damaged_description_is_named_as_such(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [empty, flip, lambda file: file.write_text("{"), lambda file: file.write_text("[]")])
+def test_a_damaged_description_is_named_as_such_and_mended(damage: Any, tmp_path: Path, whole: str) -> None:
     play(tmp_path)
-    (tmp_path / "experiment.json").write_text(text)
-    with pytest.raises(CorralError, match=r"experiment\.json is damaged"):
+    damage(tmp_path / "experiment.json")
+    with pytest.raises(CorralError, match=r"experiment\.json is damaged; run the same experiment with --out"):
+        Run.open(tmp_path)
+    play(tmp_path)
+    assert sums(tmp_path) == whole
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_byte_flipped_in_the_description_is_never_taken_for_true(seed: int, tmp_path: Path, whole: str) -> None:
+    play(tmp_path)
+    rng = np.random.default_rng(seed)
+    written = bytearray((tmp_path / "experiment.json").read_bytes())
+    written[rng.integers(len(written))] ^= 1 << rng.integers(8)
+    (tmp_path / "experiment.json").write_bytes(written)
+    with pytest.raises(CorralError, match="is damaged"):
+        Run.open(tmp_path)
+    play(tmp_path)
+    assert sums(tmp_path) == whole
+
+
+@pytest.mark.parametrize("left", [".experiment.json.part", ".versions.json.part"])
+def test_what_a_sudden_end_left_at_the_very_beginning_is_no_obstacle(left: str, tmp_path: Path, whole: str) -> None:
+    (tmp_path / "chunks").mkdir()
+    (tmp_path / "journal.jsonl").touch()
+    (tmp_path / left).write_text("half of it")
+    play(tmp_path)
+    assert sums(tmp_path) == whole
+    assert not (tmp_path / left).exists()
+
+
+def test_damage_to_a_finished_run_is_not_mended_with_other_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(tmp_path)
+    flip(tmp_path / "chunks" / chunks(tmp_path)[0])
+    other = {**versions.versions(), "numpy": "0.9"}
+    monkeypatch.setattr(versions, "versions", lambda: other)
+    with pytest.raises(CorralError, match="was begun with numpy"):
         play(tmp_path)
+    assert Run.open(tmp_path).checksum is None
+
+
+def test_versions_that_nobody_knows_any_more_are_others(tmp_path: Path) -> None:
+    first = play(tmp_path)
+    (tmp_path / "versions.json").write_text("{")
+    assert_equal(first, Run.open(tmp_path).results())  # what is there can be read
+    (tmp_path / "chunks" / chunks(tmp_path)[0]).unlink()
+    with pytest.raises(CorralError, match="was begun with core unknown"):
+        play(tmp_path)
+
+
+def test_other_bits_than_before_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(tmp_path)
+    flip(tmp_path / "chunks" / chunks(tmp_path)[1])
+
+    def other(experiment: Experiment, curve: str, chunk: int, progress: object) -> Record:
+        record = run_chunk(experiment, curve, chunk)
+        return record.replace(reward=record.reward + 1)
+
+    told: list[str] = []
+    watch = Watch()
+    monkeypatch.setattr(watch, "trouble", told.append)
+    monkeypatch.setattr("corral_core.engines.run_chunk", other)
+    runner.play([small()], engine="serial", out=tmp_path, watch=watch)
+    assert told == ["curve corral, chunk 2 has other bits than before: versions or the machine have changed"]
+
+
+def test_a_folder_goes_on_with_the_order_that_its_experiment_had(tmp_path: Path) -> None:
+    """Of the keys of a grid, which is that of the bases and part of their names."""
+    bases = [{"name": "rate", "grid": {"gap": [0.5, 0.25], "c": [1.0, 2.0]}}]
+    play(tmp_path, bases=bases)
+    before = chunks(tmp_path)
+    (setting,) = Run.open(tmp_path).settings
+    again = parse(setting.source)
+    assert again == small(bases=bases)
+    assert again.curves[0].labels == (
+        "rate(gap=0.5, c=1)",
+        "rate(gap=0.5, c=2)",
+        "rate(gap=0.25, c=1)",
+        "rate(gap=0.25, c=2)",
+    )
+    (tmp_path / "chunks" / before[0]).unlink()
+    kept = (tmp_path / "SHA256SUMS").read_bytes()
+    runner.play([again], engine="serial", out=tmp_path)
+    assert chunks(tmp_path) == before
+    assert (tmp_path / "SHA256SUMS").read_bytes() == kept
+
+
+def test_another_order_of_the_same_grid_is_another_experiment(tmp_path: Path) -> None:
+    play(tmp_path, bases=[{"name": "rate", "grid": {"gap": [0.5, 0.25], "c": [1.0, 2.0]}}])
+    with pytest.raises(CorralError, match=r"another experiment \(other curves\)"):
+        play(tmp_path, bases=[{"name": "rate", "grid": {"c": [1.0, 2.0], "gap": [0.5, 0.25]}}])
+
+
+def test_the_records_of_another_run_are_refused(tmp_path: Path) -> None:
+    (result,) = play(tmp_path / "one")
+    play(tmp_path / "two", seed=2)
+    assert sum(len(record) for record in Run.open(tmp_path / "one").records(result)) == 5
+    with pytest.raises(CorralError, match="the curve corral is not of the run in"):
+        Run.open(tmp_path / "two").records(result)

@@ -82,12 +82,18 @@ def _written(interval: Interval, signed: bool = False) -> str:
 
 def verdict(table: Table, row: Row) -> str:
     """A word or two for the table."""
-    if row.difference is None:
-        return "reference"
-    for words, short in (("same", "the same"), ("too few", "too few"), ("no difference", "may be chance")):
-        if words in row.words:
-            return short
-    return "better" if row.words.startswith("lower") == table.regret else "worse"
+    from corral_core.statistics import Verdict
+
+    better, worse = ("better", "worse") if table.regret else ("worse", "better")
+    words = {
+        None: "reference",
+        Verdict.LOWER: better,
+        Verdict.HIGHER: worse,
+        Verdict.CHANCE: "may be chance",
+        Verdict.SAME: "the same",
+        Verdict.UNKNOWN: "too few",
+    }
+    return words[row.verdict]
 
 
 def _explain(tables: list[Table], level: float, bootstrap: bool) -> None:
@@ -137,7 +143,7 @@ def _row_json(table: Table, row: Row) -> dict[str, Any]:
         "replicates": len(row.entry.final),
         "mean": _numbers(row.mean),
     }
-    if row.difference is None:
+    if row.difference is None or row.verdict is None:
         return found
     return {
         **found,
@@ -146,7 +152,7 @@ def _row_json(table: Table, row: Row) -> dict[str, Any]:
         "paired": row.paired,
         "p_value": _finite(row.difference.p_value),
         "adjusted_p_value": _finite(row.p_value),
-        "words": row.words,
+        "words": row.verdict.value,
         "verdict": verdict(table, row),
     }
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from corral_core.results import Result
 
 
+AHEAD = 4  # workers that start at once; more start when the experiment is known
+
+
 def register(app: typer.Typer) -> None:
     app.command("run")(run)
 
@@ -38,13 +41,12 @@ def run(
     """Play an experiment and show what it cost."""
     from corral_core.errors import CorralError
     from corral_core.registry import get_registry
-    from corral_core.workers import started_ahead
+    from corral_core.workers import cores, started_ahead
 
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     get_registry().get("engine", engine)
-    team = workers or os.cpu_count() or 1
-    with started_ahead(team if engine == "processes" and team > 1 else 0):
+    with started_ahead(min(workers or cores(), AHEAD) if engine == "processes" else 0):
         points, out = _points(experiment, out, replicates=replicates, horizon=horizon, seed=seed)
         if not as_json:
             _announce(points)

@@ -265,8 +265,9 @@ class Course:
         return standing if added and standing.ended else None
 
     def lost(self, task: Task) -> None:
-        """Nothing more will be heard of this chunk."""
-        self.standings[task.point, task.curve].running.pop(task.chunk, None)
+        """Nothing more will be heard of this chunk: what is left of it is no work any more."""
+        heard = self.standings[task.point, task.curve].running.pop(task.chunk, None)
+        self._work -= task.work - (task.rows * heard.plays if heard else 0)
 
     @property
     def seconds(self) -> float:

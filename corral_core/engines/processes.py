@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from corral_core.chunks import Task
@@ -31,14 +32,10 @@ class Processes(Engine):
     def run(
         self, points: Sequence[Experiment], tasks: Sequence[Task], watch: Watch
     ) -> Generator[Done | Lost, None, None]:
-        team = _Team(points, tasks)
-        threads = [threading.Thread(target=team.attend) for _ in range(max(1, min(self.workers, len(tasks))))]
+        team = _Team(points, tasks, max(1, min(self.workers, len(tasks))))
         try:
-            for thread in threads:
-                thread.start()
-            attending = len(threads)
-            while attending:
-                match team.heard.get():
+            for heard in team.work():
+                match heard:
                     case Progress() as progress:
                         watch.played(progress)
                     case Done() | Lost() as outcome:
@@ -47,13 +44,8 @@ class Processes(Engine):
                         watch.trouble(trouble)
                     case BaseException() as raised:
                         raise raised
-                    case None:
-                        attending -= 1
         finally:
             team.stop()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
 
 
 def longest_first(points: Sequence[Experiment], tasks: Sequence[Task]) -> list[Task]:
@@ -66,22 +58,50 @@ def longest_first(points: Sequence[Experiment], tasks: Sequence[Task]) -> list[T
     return sorted(tasks, key=lambda task: (-task.work, -sizes[task.point, task.curve]))
 
 
+Heard = Progress | Done | Lost | str | BaseException
+
+
 class _Team:
     """Workers, each with a thread here that hands it tasks and hears what it says."""
 
-    def __init__(self, points: Sequence[Experiment], tasks: Sequence[Task]) -> None:
+    def __init__(self, points: Sequence[Experiment], tasks: Sequence[Task], size: int) -> None:
         self._points = points
         self._waiting = deque(longest_first(points, tasks))
         self._workers: set[Worker] = set()
         self._changing = threading.Lock()
         self._stopped = False
-        self.heard: queue.SimpleQueue[Progress | Done | Lost | str | BaseException | None] = queue.SimpleQueue()
+        # So short that what was played cannot pile up in front of a slow disk.
+        self._heard: queue.Queue[Heard | None] = queue.Queue(size)
+        # Daemons: not even a second interrupt in the middle of the first makes anyone wait for them.
+        self._threads = [threading.Thread(target=self._attend, daemon=True) for _ in range(size)]
 
-    def attend(self) -> None:
-        """One worker's thread, until no task is left; a worker that dies is replaced, and its task tried once more."""
+    def work(self) -> Iterator[Heard]:
+        """Whatever is heard, until no task is left."""
+        for thread in self._threads:
+            thread.start()
+        attending = len(self._threads)
+        while attending:
+            heard = self._heard.get()
+            if heard is None:
+                attending -= 1
+            else:
+                yield heard
+
+    def stop(self) -> None:
+        """End every worker, whatever it is at."""
+        with self._changing:
+            self._stopped = True
+            for worker in self._workers:
+                worker.stop()
+        while any(thread.is_alive() for thread in self._threads):
+            with contextlib.suppress(queue.Empty):  # a thread may have more to say than there is room for
+                self._heard.get(timeout=0.01)
+
+    def _attend(self) -> None:
+        """One worker's thread; a worker that dies is replaced, and its task tried once more."""
         worker = None
         try:
-            while self._waiting and not self._stopped:
+            while not self._stopped:
                 try:
                     task = self._waiting.popleft()
                 except IndexError:
@@ -90,7 +110,7 @@ class _Team:
                     try:
                         worker = worker or self._hire()
                         for said in worker.call(_work, self._points[task.point].source, task):
-                            self.heard.put(said)
+                            self._heard.put(said)
                         break
                     except Died as died:
                         self._dismiss(worker)
@@ -98,21 +118,14 @@ class _Team:
                         if self._stopped:
                             return
                         if attempt == 1:
-                            self.heard.put(f"the worker of {task.words} {died}; that chunk is tried once more")
+                            self._heard.put(f"the worker of {task.words} {died}; that chunk is tried once more")
                         else:
-                            self.heard.put(Lost(task, f"its worker {died}, twice"))
+                            self._heard.put(Lost(task, f"its worker {died}, twice"))
         except BaseException as raised:
-            self.heard.put(raised)
+            self._heard.put(raised)
         finally:
             self._dismiss(worker)
-            self.heard.put(None)
-
-    def stop(self) -> None:
-        """End every worker, whatever it is at."""
-        with self._changing:
-            self._stopped = True
-            for worker in self._workers:
-                worker.kill()
+            self._heard.put(None)
 
     def _hire(self) -> Worker:
         with self._changing:

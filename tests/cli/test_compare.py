@@ -14,7 +14,7 @@ from corral_core.comparison import compare, paired
 from corral_core.errors import CorralError
 from corral_core.experiment import parse
 from corral_core.results import Result
-from corral_core.statistics import Interval, bootstrap_difference, difference, holm, mean_interval
+from corral_core.statistics import Interval, Verdict, bootstrap_difference, difference, holm, mean_interval
 from corral_core.store import Run
 
 SOURCE = {
@@ -199,7 +199,9 @@ def test_a_sweep_has_a_table_a_point(out: Path, capsys: pytest.CaptureFixture[st
     assert "there is no point '70'; it takes horizon = 20, horizon = 60" in refused(capsys, swept, "--at", "70")
     assert "nothing was swept, so leave --at out" in refused(capsys, out, "--at", "60")
     (table,) = compare([out, swept], at="60", curves=["corral"])
-    assert [row.words for row in table.rows if row.difference] == ["the same"], "one that sweeps nothing stands beside"
+    assert [row.verdict for row in table.rows if row.difference] == [Verdict.SAME], (
+        "one that sweeps nothing stands beside"
+    )
 
 
 # --- What is missing --------------------------------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def test_a_sweep_has_a_table_a_point(out: Path, capsys: pytest.CaptureFixture[st
 
 def remove(path: Path, curve: str, *chunks: int) -> None:
     for chunk in chunks:
-        (file,) = path.glob(f"chunks/0-{curve}-????????-{chunk}.npz")
+        (file,) = path.glob(f"chunks/0-{curve}-????????-{chunk:05}.npz")
         file.unlink()
 
 
@@ -253,7 +255,7 @@ def test_rewards_are_better_when_higher(tmp_path: Path, monkeypatch: pytest.Monk
     assert table.rows[0].entry.label == max(known, key=lambda name: known[name].reward.mean[-1])
     (worst,) = [row for row in table.rows if row.entry.label == "uniform"]
     assert worst.difference is not None and worst.difference.estimate < 0
-    assert (worst.words, verdict(table, worst)) == ("lower, by more than chance explains", "worse")
+    assert (worst.verdict, verdict(table, worst)) == (Verdict.LOWER, "worse")
 
 
 # --- Wrong input ------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def test_ten_interruptions_change_nothing(sent: signal.Signals, tmp_path: Path) 
             before = len(list(tmp_path.glob("disturbed/chunks/*.npz")))
             while attempt and len(list(tmp_path.glob("disturbed/chunks/*.npz"))) == before and process.poll() is None:
                 time.sleep(0.01)  # the first is ended while it starts, the others when they have got on a little
-            time.sleep(rng.uniform(0, 0.3))
+            time.sleep(rng.uniform(0, 0.1))
             process.send_signal(sent)
             process.communicate(timeout=60)  # ends only when every process that holds the pipes has ended
         assert process.returncode in ({130, -sent} if attempt == 0 else {codes[sent]})  # at first, Python's own end
@@ -72,14 +72,28 @@ def test_ten_interruptions_change_nothing(sent: signal.Signals, tmp_path: Path) 
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "many.toml").write_text(MANY.replace("400", "4000"))
     with begin(tmp_path, "many.toml", "--out", "a folder") as process:
-        while not list(tmp_path.glob("a folder/chunks/*.npz")):
+        while not list(tmp_path.glob("a folder/chunks/*.npz")) and process.poll() is None:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=60)
-    kept = len(list(tmp_path.glob("a folder/chunks/*.npz")))
+    kept = (tmp_path / "a folder/journal.jsonl").read_text().count('"chunk"')
     assert process.returncode == 130
     assert said == f"Interrupted. {kept} of 100 chunks are kept. Go on with: corral run 'a folder'\n"
     assert not list(tmp_path.glob("a folder/chunks/.*"))
+
+
+@pytest.mark.parametrize("after", [0.001, 0.01, 0.1])
+def test_a_second_interrupt_does_not_keep_anyone_waiting(after: float, tmp_path: Path) -> None:
+    (tmp_path / "many.toml").write_text(MANY.replace("400", "400000"))
+    with begin(tmp_path, "many.toml", "--out", "out") as process:
+        while not (tmp_path / "out/experiment.json").exists() and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)  # a chunk would take minutes
+    assert process.returncode != 0
 
 
 def test_a_run_that_goes_on_takes_no_other_settings(tmp_path: Path) -> None:
@@ -97,25 +111,28 @@ def test_a_run_that_goes_on_takes_no_other_settings(tmp_path: Path) -> None:
     assert "The curves of every replicate are in here, checksum " in again.stdout
 
 
-def peak(folder: Path, replicates: int) -> float:
+def peak(folder: Path, replicates: int, *options: str) -> float:
     """The most memory that a run takes, in MB."""
     script = (
         "import resource, sys; from corral_core.cli import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)"
     )
-    command = [sys.executable, "-c", script, "run", "wide.toml", "--engine", "serial", "--json", "--quiet"]
+    command = [sys.executable, "-c", script, "run", "wide.toml", "--json", "--quiet", *options]
     done = subprocess.run(
         [*command, "--replicates", str(replicates)], cwd=folder, check=True, capture_output=True, text=True
     )
     return float(done.stderr)
 
 
-def test_memory_does_not_grow_with_the_replicates(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [["--engine", "serial"], ["--workers", "3", "--out"]])
+def test_memory_does_not_grow_with_the_replicates(options: list[str], tmp_path: Path) -> None:
     """All replicates together would take 80 MB; their final values take 8 bytes each."""
     (tmp_path / "wide.toml").write_text(
         MANY.replace("400", "200").replace("chunk = 2", "chunk = 50").replace("[1, 10]", str(list(range(1, 40))))
         + 'alone = "none"\n'
     )
-    few, many = peak(tmp_path, 100), peak(tmp_path, 800)
-    assert many - few < 10, (few, many)
+    few, many = (
+        peak(tmp_path, count, *options, *([f"out-{count}"] if "--out" in options else [])) for count in (150, 850)
+    )
+    assert many - few < 15, (few, many)

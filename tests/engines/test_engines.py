@@ -17,11 +17,10 @@ from corral_core.engines.serial import Serial
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment, load, parse
 from corral_core.registry import get_registry
-from corral_core.results import gather
+from corral_core.results import gather, in_order
 from corral_core.settings import settings
 from corral_core.simulation import Record
 from corral_core.watch import Progress, Watch
-from corral_core.workers import Died, Worker
 
 
 def small() -> list[Experiment]:
@@ -99,7 +98,7 @@ def test_processes_give_the_same_bits(workers: int, reference: dict[Task, bytes]
 def test_results_are_gathered_in_the_order_of_the_experiment() -> None:
     points = small()
     done = [each for each in Serial(1).run(points, tasks(points), Watch()) if isinstance(each, Done)]
-    there, back = gather(settings(points), done), gather(settings(points), done[::-1])
+    there, back = (gather(settings(points), in_order(each)) for each in (done, done[::-1]))
     assert [result.line.name for result in there] == [curve.name for point in points for curve in point.curves]
     for one, other in zip(there, back, strict=True):
         assert one.final.tobytes() == other.final.tobytes()
@@ -228,37 +227,6 @@ def test_what_is_lost_is_told_of_at_the_end_and_the_rest_is_kept(engine: str, tm
 def test_an_engine_that_breaks_its_word_is_named(engine: str, said: str) -> None:
     with pytest.raises(CorralError, match=said):
         runner.play(small()[:1], engine=engine)
-
-
-def test_what_a_worker_runs_may_print_and_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "talk.py").write_text(
-        "class Odd(Exception):\n"
-        "    def __init__(self, one, two):\n"
-        "        super().__init__(one)\n"
-        "def count(words, say):\n"
-        "    print('not an answer')\n"
-        "    for word in words.split():\n"
-        "        say(word)\n"
-        "    return len(words.split())\n"
-        "def fail(say):\n"
-        "    raise Odd('this cannot', 'be pickled')\n"
-        "def leave(say):\n"
-        "    import os; os._exit(7)\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import talk  # type: ignore[import-not-found]
-
-    worker = Worker()
-    try:
-        assert list(worker.call(talk.count, "two words")) == ["two", "words", 2]
-        with pytest.raises(RuntimeError, match="this cannot") as raised:
-            list(worker.call(talk.fail))
-        assert "in fail" in raised.value.__notes__[0]  # where it happened, in the worker
-        assert list(worker.call(talk.count, "")) == [0]
-        with pytest.raises(Died, match="ended with exit code 7"):
-            list(worker.call(talk.leave))
-    finally:
-        worker.kill()
 
 
 def test_what_takes_longest_comes_first() -> None:
