@@ -18,15 +18,16 @@ A claim has one test:
     either = [{ less = ["a", "b"], at = "..." }, ...]    at least one of these holds
 
 A test is made at every point of a sweep, or at the one that `at` names. `reading = true` marks what is not in the
-paper's own words. Every number has a 95% interval over replicates, paired where curves are compared; a claim agrees or
-disagrees where the whole interval does, and otherwise it cannot be told. These are words about an experiment, not part
-of what is played.
+paper's own words. Every number has an interval over replicates, paired where curves are compared. The k numbers behind
+a claim have intervals at the level 1 - 0.05/k (Bonferroni), so that all of them hold at once with at least 95%. A claim
+agrees or disagrees where the whole interval does; otherwise, and where a number cannot be had, it cannot be told. These
+are words about an experiment, not part of what is played.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 WORDS = ("claims", "open", "quick")  # the keys of an experiment file that are read here
 TESTS = ("less", "wider", "at_least", "at_most", "exponent", "either")
+ERROR = 0.05  # the probability that some interval behind a claim misses what it is about, at most
+FEWEST = 3  # replicates below which a standard deviation says nothing, and horizons below which an exponent does not
 
 
 @attrs.frozen
@@ -79,7 +82,7 @@ class Finding:
     """A number that was measured, and whether the test it was measured for holds; None where it cannot be told."""
 
     what: str
-    interval: Interval
+    interval: Interval | None  # None where it could not be measured; `what` then says why
     wanted: str
     holds: bool | None
 
@@ -124,7 +127,7 @@ def check(found: Stated, points: Iterable[tuple[str, int, Sequence[str]]], where
             for at in [test.at] if test.at else names:
                 if curve not in names[at]:
                     raise CorralError(f"{where}: a claim names {curve!r}, no curve{suggestion(curve, names[at])}")
-        if test.kind == "exponent" and len({horizon for _, horizon, _ in points}) < 3:
+        if test.kind == "exponent" and len({horizon for _, horizon, _ in points}) < FEWEST:
             raise CorralError(f"{where}: a claim about an exponent needs a sweep of at least three horizons")
 
 
@@ -186,14 +189,30 @@ def _quick(source: Mapping[str, Any], where: str) -> dict[str, Any]:
 # --- Judging ----------------------------------------------------------------------------------------------------------
 
 
+@attrs.frozen
+class _Number:
+    """One that a test asks for: how to measure it at a level, and what its interval says."""
+
+    what: str
+    wanted: str
+    measure: Callable[[float], Interval]
+    holds: Callable[[Interval], bool | None]
+
+    def found(self, level: float) -> Finding:
+        try:
+            interval = self.measure(level)
+        except CorralError as problem:
+            return Finding(f"{self.what}: {problem}", None, self.wanted, None)
+        return Finding(self.what, interval, self.wanted, self.holds(interval))
+
+
 def judge(claim: Claim, results: Sequence[Result]) -> Judgement:
-    """Whether the results of an experiment agree with a claim about it."""
-    if claim.test.kind == "either":
-        parts = [_findings(test, results) for test in claim.test.some_of]
-        findings = tuple(finding for part in parts for finding in part)
-        return Judgement(claim, findings, _any(_all(finding.holds for finding in part) for part in parts))
-    findings = tuple(_findings(claim.test, results))
-    return Judgement(claim, findings, _all(finding.holds for finding in findings))
+    """Whether the results of an experiment agree with a claim about it; never an error, for playing may take hours."""
+    parts = [_numbers(test, results) for test in claim.test.some_of or (claim.test,)]
+    level = 1 - ERROR / sum(map(len, parts))
+    found = [[number.found(level) for number in part] for part in parts]
+    findings = tuple(finding for part in found for finding in part)
+    return Judgement(claim, findings, _any(_all(finding.holds for finding in part) for part in found))
 
 
 def _all(held: Iterable[bool | None]) -> bool | None:
@@ -206,57 +225,73 @@ def _any(held: Iterable[bool | None]) -> bool | None:
     return True if True in found else None if None in found else False
 
 
-def _findings(test: Test, results: Sequence[Result]) -> list[Finding]:
+def _numbers(test: Test, results: Sequence[Result]) -> list[_Number]:
+    """At least one."""
     if test.kind == "exponent":
         return [_exponent(curve, most, results) for curve, most in zip(test.curves, test.limits, strict=True)]
-    points = dict.fromkeys(result.setting.at for result in results)
-    return [
-        finding
-        for at in ([test.at] if test.at else points)
-        for finding in _at_point(test, {each.line.name: each for each in results if each.setting.at == at}, at)
-    ]
+    points = dict.fromkeys(result.setting.at for result in results) or [""]
+    return [number for at in ([test.at] if test.at else points) for number in _at_point(test, results, at)]
 
 
-def _at_point(test: Test, found: Mapping[str, Result], at: str) -> list[Finding]:
+def _at_point(test: Test, results: Sequence[Result], at: str) -> list[_Number]:
     place = f", {at}" if at else ""
-    final = [_final(found, curve, at) for curve in test.curves]
     if test.kind == "less":
-        pairs = zip(test.curves, test.curves[1:], final, final[1:], strict=False)
+        pairs = zip(test.curves, test.curves[1:], strict=False)
         return [
-            _above(f"{more} minus {less}{place}", difference(high, low, paired=True), 0.0)
-            for less, more, low, high in pairs
+            _Number(f"{more} minus {less}{place}", "above 0", partial(_more, results, more, less, at), _above_zero)
+            for less, more in pairs
         ]
     if test.kind == "wider":
-        (wide, narrow), (first, second) = test.curves, final
+        wide, narrow = test.curves
         what = f"standard deviation of {wide} minus that of {narrow}{place}"
-        return [_above(what, _wider(first, second), 0.0)]
-    judged = _above if test.kind == "at_least" else _below
+        return [_Number(what, "above 0", partial(_wider, results, wide, narrow, at), _above_zero)]
+    least = test.kind == "at_least"
     return [
-        judged(f"regret of {curve}{place}", mean_interval(values), limit)
-        for curve, values, limit in zip(test.curves, final, test.limits, strict=True)
+        _Number(
+            f"regret of {curve}{place}",
+            f"at {'least' if least else 'most'} {limit:.4g}",
+            partial(_mean, results, curve, at),
+            partial(_at_least if least else _at_most, limit),
+        )
+        for curve, limit in zip(test.curves, test.limits, strict=True)
     ]
 
 
-def _exponent(curve: str, most: float, results: Sequence[Result]) -> Finding:
+def _exponent(curve: str, most: float, results: Sequence[Result]) -> _Number:
     """An order hides logarithms: the slope of T^a ln T on ln T is a + 1/ln T."""
-    mine = [result for result in results if result.line.name == curve]
-    sizes = np.asarray([result.setting.horizon for result in mine], dtype=np.float64)
-    allowed = 1 / float(np.log(sizes).mean())
-    found = exponent(sizes, [_final({curve: result}, curve, result.setting.at) for result in mine])
-    what = f"exponent of {curve}"
-    return attrs.evolve(
-        _below(what, found, most + allowed), wanted=f"at most {most:.3g}, and {allowed:.2g} for a logarithm"
-    )
+    horizons = {result.setting.at: result.setting.horizon for result in results}
+    sizes = np.asarray(list(horizons.values()), dtype=np.float64)
+    allowed = 1 / float(np.log(sizes).mean()) if len(sizes) else 0.0
+
+    def measure(level: float) -> Interval:
+        if len(set(horizons.values())) < FEWEST:
+            raise CorralError(f"an exponent needs {FEWEST} horizons, and there are {len(set(horizons.values()))}")
+        finals = [_final(results, curve, at) for at in horizons]
+        return exponent(sizes, finals, level=level, samples=round(100 / (1 - level)))
+
+    wanted = f"at most {most:.3g}, and {allowed:.2g} for a logarithm"
+    return _Number(f"exponent of {curve}", wanted, measure, partial(_at_most, most + allowed))
 
 
-def _wider(first: Array, second: Array) -> Interval:
+def _mean(results: Sequence[Result], curve: str, at: str, level: float) -> Interval:
+    return mean_interval(_final(results, curve, at), level)
+
+
+def _more(results: Sequence[Result], more: str, less: str, at: str, level: float) -> Interval:
+    return difference(_final(results, more, at), _final(results, less, at), paired=True, level=level)
+
+
+def _wider(results: Sequence[Result], wide: str, narrow: str, at: str, level: float) -> Interval:
     """How much larger the first standard deviation is: a t interval over jackknife pseudo-values n s - (n - 1) s_(-i).
 
-    Source: Miller, "Jackknifing variances", 1968. It does not ask for normal replicates.
+    Source: Miller, "Jackknifing variances", 1968. It does not ask for normal replicates. The estimate is the plain
+    difference; the interval has the mean of the pseudo-values in its middle, which is less biased by a little.
     """
-    if len(first) < 3:
-        return Interval(float(first.std() - second.std()), math.nan, math.nan, 0.95)
-    return mean_interval(_pseudo_deviations(first) - _pseudo_deviations(second))
+    first, second = _final(results, wide, at), _final(results, narrow, at)
+    if len(first) < FEWEST:
+        raise CorralError(f"a standard deviation needs {FEWEST} replicates, and there are {len(first)}")
+    interval = mean_interval(_pseudo_deviations(first) - _pseudo_deviations(second), level)
+    return attrs.evolve(interval, estimate=float(first.std(ddof=1) - second.std(ddof=1)))
 
 
 def _pseudo_deviations(values: Array) -> Array:
@@ -266,19 +301,29 @@ def _pseudo_deviations(values: Array) -> Array:
     return np.asarray(count * values.std(ddof=1) - (count - 1) * without)
 
 
-def _above(what: str, interval: Interval, limit: float) -> Finding:
-    holds = True if interval.low >= limit else False if interval.high < limit else None
-    return Finding(what, interval, f"at least {limit:.4g}" if limit else "above 0", holds)
+def _above_zero(interval: Interval) -> bool | None:
+    """Strictly: what is the same in every replicate is not above."""
+    return True if interval.low > 0 else False if interval.high < 0 or interval.low == interval.high == 0 else None
 
 
-def _below(what: str, interval: Interval, limit: float) -> Finding:
-    holds = True if interval.high <= limit else False if interval.low > limit else None
-    return Finding(what, interval, f"at most {limit:.4g}", holds)
+def _at_least(limit: float, interval: Interval) -> bool | None:
+    return True if interval.low >= limit else False if interval.high < limit else None
 
 
-def _final(found: Mapping[str, Result], curve: str, at: str) -> Array:
-    if curve not in found:
-        raise CorralError(f"there are no results of {curve}{', ' + at if at else ''}; run the experiment to its end")
-    if found[curve].regret is None:
+def _at_most(limit: float, interval: Interval) -> bool | None:
+    return True if interval.high <= limit else False if interval.low > limit else None
+
+
+def _final(results: Sequence[Result], curve: str, at: str) -> Array:
+    found = next((each for each in results if each.line.name == curve and each.setting.at == at), None)
+    place = f"{curve}, {at}" if at else curve
+    if found is None:
+        raise CorralError(f"there are no results of {place}; run the experiment to its end")
+    if found.replicates < found.setting.replicates:
+        raise CorralError(
+            f"there are {found.replicates:,} of {found.setting.replicates:,} replicates of {place}; "
+            f"run the experiment to its end"
+        )
+    if found.regret is None:
         raise CorralError(f"a claim is about the regret of {curve}, which nobody knows in this environment")
-    return found[curve].final
+    return found.final

@@ -72,9 +72,9 @@ def exponent(
 ) -> Interval:
     """The least-squares slope of ln(mean) on ln(size), with a studentised bootstrap interval.
 
-    The slope is sum_k w_k ln(m_k) with w_k = (x_k - x)/sum_l (x_l - x)^2 and x_k = ln(size_k); its error follows from
-    the delta method. Where every size has as many replicates, whole rows are drawn: row i met the same luck at every
-    size, and if it did not, that is sound too. Otherwise every size draws for itself.
+    The slope is sum_k w_k ln(m_k) with the weights of x_k = ln(size_k); its error follows from the delta method. Where
+    every size has as many replicates, whole rows are drawn: row i met the same luck at every size, and if it did not,
+    that is sound too. Otherwise every size draws for itself.
     """
     groups = [_sample(values) for values in finals]
     if len(sizes) != len(groups) or len(set(sizes)) < 2 or not all(0 < size < math.inf for size in sizes):
@@ -82,9 +82,7 @@ def exponent(
     for size, group in zip(sizes, groups, strict=True):
         if group.mean() <= 0:
             raise CorralError(f"an exponent needs means above zero, and the mean at {size:g} is {group.mean():.3g}")
-    logarithms = np.log(np.asarray(sizes, dtype=np.float64))
-    centred = logarithms - logarithms.mean()
-    weights = centred / (centred**2).sum()
+    weights = slope_weights(np.log(np.asarray(sizes, dtype=np.float64)))
     if len({len(group) for group in groups}) == 1:
         groups = [np.stack(groups, axis=1)]
 
@@ -101,6 +99,12 @@ def exponent(
         return np.log(means) @ weights, np.sqrt(sum(_squared_errors(each) for each in drawn))
 
     return _bootstrap(groups, slope, level, samples, seed)
+
+
+def slope_weights(x: Array) -> Array:
+    """The w with sum_k w_k y_k the least-squares slope of y on x: w_k = (x_k - x)/sum_l (x_l - x)^2."""
+    centred = x - x.mean()
+    return np.asarray(centred / (centred**2).sum())
 
 
 def holm(p_values: Sequence[float], comparisons: int | None = None) -> list[float]:

@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ from corral_core import files
 from corral_core.chunks import Task, tasks
 from corral_core.engines import Done
 from corral_core.errors import CorralError
-from corral_core.experiment import Experiment
+from corral_core.experiment import Experiment, is_registered
 from corral_core.journal import Journal, entries, locked
 from corral_core.results import Result, gather
 from corral_core.settings import Setting, from_json, settings
@@ -68,6 +69,12 @@ class Run:
     def versions(self) -> dict[str, str]:
         """With which it was begun."""
         return self.all_versions[0]
+
+    @property
+    def command(self) -> str:
+        """What goes on with it; a name that is an experiment's too must look like a folder."""
+        name = str(self.path)
+        return f"corral run {shlex.quote(f'./{name}' if is_registered(name) else name)}"
 
     @property
     def tasks(self) -> list[Task]:

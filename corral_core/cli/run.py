@@ -96,9 +96,6 @@ def _played(
 
 
 def _how_to_go_on(out: Path | None) -> str:
-    import shlex
-
-    from corral_core.experiment import is_registered
     from corral_core.store import Run
 
     if out is None:
@@ -106,9 +103,7 @@ def _how_to_go_on(out: Path | None) -> str:
     if not (out / "experiment.json").exists():
         return "Nothing had begun."
     run = Run.open(out)
-    folder = f"./{out}" if is_registered(str(out)) else str(out)
-    kept = f"{len(run.finished())} of {len(run.tasks)} chunks are kept."
-    return f"{kept} Go on with: corral run {shlex.quote(folder)}"
+    return f"{len(run.finished())} of {len(run.tasks)} chunks are kept. Go on with: {run.command}"
 
 
 def _announce(points: list[Experiment]) -> None:

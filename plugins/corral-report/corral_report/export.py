@@ -4,7 +4,8 @@
     bases     a row for each of those and every base: its probability, plays and restarts, and whether it is dropped
     summary   a row for every point and curve: the mean over replicates, with its standard error and interval
 
-What nobody knows (a regret, the meta of a base alone, the error of one replicate) is empty, in Parquet null. Values
+What nobody knows (a regret, the meta of a base alone, the error of one replicate, the mean where a replicate came to
+no number) is empty, in Parquet null. Values
 are those of the run to the last bit. Chunks are read one after the other, so memory does not grow with replicates.
 """
 
@@ -28,8 +29,9 @@ from corral_core.results import Fold, Result
 from corral_core.rows import Array
 from corral_core.settings import Line, Setting
 from corral_core.simulation import Record
-from corral_core.statistics import mean_interval
 from corral_core.store import Run
+from corral_report.progress import check_begun
+from corral_report.words import interval
 
 FORMATS = ("csv", "parquet")
 WHERE = {"experiment": "string", "at": "string", "curve": "string", "meta": "string"}
@@ -79,8 +81,7 @@ def export(
     if points is not None and points < 1:
         raise CorralError(f"--points must be at least 1, not {points}")
     wanted = _wanted(formats)
-    if not run.finished():
-        raise CorralError(f"nothing is there yet in {run.path}; run it again with --out {run.path}")
+    check_begun(run)
     with files.usable(out), ExitStack() as stack:
         out.mkdir(parents=True, exist_ok=True)
         made = {
@@ -173,15 +174,15 @@ def _bases(setting: Setting, line: Line, replicates: Array, plays: Array, kept: 
 
 
 def _summary(result: Result, level: float) -> Columns:
-    interval = mean_interval(result.final, level)
+    mean = interval(result, level)
     values = {
         "replicates": result.replicates,
         "plays": int(result.plays[-1]),
         "measured": "reward" if result.regret is None else "regret",
-        "mean": interval.estimate,
-        "standard_error": float(result.measured.error[-1]),
-        "low": interval.low,
-        "high": interval.high,
+        "mean": mean.estimate,
+        "standard_error": mean.estimate if mean.estimate != mean.estimate else float(result.measured.error[-1]),
+        "low": mean.low,
+        "high": mean.high,
     }
     known = {name: None if value != value else value for name, value in values.items()}
     return {

@@ -188,7 +188,7 @@ def _inline(svg: str, name: str, label: str, description: str, kind: str) -> Htm
     opening = re.sub(r'\s(role|class|aria-[a-z]+)="[^"]*"', "", opening)
     attributes = f'role="img" aria-label="{escape(label)}" aria-describedby="{name}-description"'
     opening = opening.replace("<svg", f'<svg class="{kind}" {attributes}' if kind else f"<svg {attributes}", 1)
-    rest = re.sub(r"<(metadata|title|desc)\b.*?</\1>", "", rest, flags=re.DOTALL)
+    rest = re.sub(r"<!--.*?-->|<(metadata|title|desc)\b.*?</\1>", "", rest, flags=re.DOTALL)
     rest = re.sub(r"<[^>]*>", lambda tag: _own(tag[0], name), rest)
     return Html(f"{opening}>{element('desc', description, id=f'{name}-description')}{rest.strip()}")
 

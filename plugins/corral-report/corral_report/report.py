@@ -7,25 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import attrs
-import numpy as np
 from matplotlib.figure import Figure
 
-from corral_core.cli.text import number, plays
+from corral_core.cli.text import plays
 from corral_core.errors import CorralError
 from corral_core.results import Result
 from corral_core.settings import Line, Setting
-from corral_core.statistics import Interval, exponent, mean_interval
+from corral_core.statistics import exponent
 from corral_core.store import Run
 from corral_report import figures
 from corral_report.figures import sweeps_horizon
-from corral_report.figures.style import Size
 from corral_report.page import Page, code
+from corral_report.progress import check_begun
 from corral_report.repeat import repetition
-from corral_report.words import settings_in_words, swept
-
-ABSENT = "–"
-BROAD: Size = (7.5, 4.2)  # inches, for desks
-NARROW: Size = (3.6, 3.2)  # and for phones, where the same letters must stay readable
+from corral_report.sizes import BROAD, NARROW
+from corral_report.words import ABSENT, interval, known, reach, settings_in_words, swept, with_error
 
 
 @attrs.frozen(eq=False)
@@ -62,6 +58,8 @@ def report(runs: Sequence[Run]) -> Page:
     """The page of one run, or of several one after the other with what they share side by side."""
     if not runs:
         raise CorralError("a report needs at least one run")
+    for run in runs:
+        check_begun(run)
     shown = [Shown(name, run, _points(run)) for name, run in zip(_names(runs), runs, strict=True)]
     if len(shown) == 1:
         only = shown[0]
@@ -140,9 +138,9 @@ def _results(page: Page, point: Point, rates: bool) -> None:
     rows = [
         [
             result.line.name,
-            _estimate(_interval(result)),
-            _reach(_interval(result)),
-            _known(float(result.measured.deviation[-1])),
+            known(interval(result).estimate),
+            reach(interval(result)),
+            known(float(result.measured.deviation[-1])),
             f"{result.replicates:,}",
             _theory(result.line),
         ]
@@ -166,7 +164,7 @@ def _results(page: Page, point: Point, rates: bool) -> None:
 
 def _pictures(page: Page, point: Point, what: str, after: str, rates: bool) -> None:
     results, metas = list(point.results), point.metas
-    ends = "; ".join(f"{each.line.name} {_estimate(_interval(each))}" for each in results)
+    ends = "; ".join(f"{each.line.name} {known(interval(each).estimate)}" for each in results)
     _draw(
         page,
         partial(figures.regret_figure, results, band="error"),
@@ -181,6 +179,8 @@ def _pictures(page: Page, point: Point, what: str, after: str, rates: bool) -> N
             "The slopes of the curves beside those of theory.",
         )
     for result in metas:
+        if figures.constant(result):
+            continue
         _draw(
             page,
             partial(figures.probabilities_figure, result),
@@ -212,7 +212,7 @@ def _plays_of(result: Result, label: str) -> str:
         return ABSENT
     place = result.line.bases.index(label)
     dropped = float(result.dropped[-1, place])
-    return _known(float(result.plays_of[-1, place])) + (f" (dropped in {dropped:.0%})" if dropped else "")
+    return known(float(result.plays_of[-1, place])) + (f" (dropped in {dropped:.0%})" if dropped else "")
 
 
 # --- Several points, several runs -------------------------------------------------------------------------------------
@@ -223,12 +223,9 @@ def _over_points(page: Page, shown: Shown) -> None:
     results = shown.results
     parameter, _ = swept(shown.run.settings[0])
     names = list(dict.fromkeys(result.line.name for result in results))
-    if not names:
-        page.paragraph("Nothing is there yet.")
-        return
     page.table(
         [f"{parameter} =", *(swept(point.setting)[1] for point in shown.points)],
-        [[name, *(_with_error(point.find(name)) for point in shown.points)] for name in names],
+        [[name, *(with_error(point.find(name)) for point in shown.points)] for name in names],
         f"Mean {_what(results)} ± half the width of its 95% interval.",
     )
     if not sweeps_horizon(shown.run.settings):
@@ -259,8 +256,8 @@ def _growth(results: Sequence[Result]) -> list[str]:
         slope = exponent([result.setting.horizon for result in results], [result.final for result in results])
     except CorralError:  # a single horizon, or a mean that is not above zero
         return [ABSENT, ABSENT, theory]
-    reach = ABSENT if math.isnan(slope.low) else f"{slope.low:.2f} to {slope.high:.2f}"
-    return [f"{slope.estimate:.2f}", reach.replace("-", "−"), theory]
+    between = ABSENT if math.isnan(slope.low) else f"{slope.low:.2f} to {slope.high:.2f}"
+    return [f"{slope.estimate:.2f}".replace("-", "−"), between.replace("-", "−"), theory]
 
 
 def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
@@ -280,7 +277,7 @@ def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
             ["curve", *(f"{each.name} {point.setting.at}".strip() for each, point in columns)],
             [
                 ["plays", *(f"{point.setting.horizon:,}" for _, point in columns)],
-                *([name, *(_with_error(point.find(name)) for _, point in columns)] for name in names),
+                *([name, *(with_error(point.find(name)) for _, point in columns)] for name in names),
             ],
             f"Mean {what} ± half the width of its 95% interval, of the curves that several runs have.",
         )
@@ -300,16 +297,13 @@ def _again(page: Page, shown: Shown, complete: bool) -> None:
     page.code("\n".join(again.commands))
     for name, text in again.files.items():
         page.details(f"The experiment, with everything resolved: {name}", text)
-    page.table(
-        ["what", "version"],
-        [[name, found] for name, found in shown.run.versions.items()],
-        "What the run was begun with.",
-        numbers=False,
-    )
+    mixed = _versions(page, shown.run)
     checksum = shown.run.checksum
     if complete and checksum:
         page.paragraph(
-            "With these versions a machine of this kind computes the same chunks, bit by bit. ",
+            "Chunks of several versions are mixed here, so another run may differ in its last bits. "
+            if mixed
+            else "With these versions a machine of this kind computes the same chunks, bit by bit. ",
             "The checksum of this run, as ",
             code("sha256sum SHA256SUMS"),
             " in its folder prints it:",
@@ -318,7 +312,20 @@ def _again(page: Page, shown: Shown, complete: bool) -> None:
     else:
         page.paragraph("There will be a checksum when nothing is missing any more.")
     seconds = sum(result.seconds for result in shown.results)
-    page.paragraph(f"Computing took {_known(seconds)} seconds of one core.")
+    page.paragraph(f"Chunks took {known(seconds)} seconds in all.")
+
+
+def _versions(page: Page, run: Run) -> bool:
+    """What the run was begun with, and what others went on with it; whether there are such."""
+    begun, *later = [dict(each) for each in dict.fromkeys(tuple(each.items()) for each in run.all_versions)]
+    names = dict.fromkeys(name for each in (begun, *later) for name in each)
+    page.table(
+        ["what", "begun with" if later else "version", *(["gone on with"] * len(later))],
+        [[name, *(each.get(name, ABSENT) for each in (begun, *later))] for name in names],
+        "What the run was begun with, and what it went on with." if later else "What the run was begun with.",
+        numbers=False,
+    )
+    return bool(later)
 
 
 # --- Numbers ----------------------------------------------------------------------------------------------------------
@@ -329,34 +336,6 @@ def _what(results: Sequence[Result]) -> str:
     if len(known) > 1:
         return "regret (where nobody knows it, reward)"
     return "regret" if True in known else "reward"
-
-
-def _interval(result: Result) -> Interval:
-    """Of what the replicates came to; not a number where one of them has none."""
-    if not np.isfinite(result.final).all():
-        return Interval(math.nan, math.nan, math.nan, 0.95)
-    return mean_interval(result.final)
-
-
-def _known(value: float) -> str:
-    return ABSENT if math.isnan(value) else number(value).replace("-", "−")
-
-
-def _estimate(interval: Interval) -> str:
-    return _known(interval.estimate)
-
-
-def _reach(interval: Interval) -> str:
-    """One replicate tells nothing about chance."""
-    return ABSENT if math.isnan(interval.low) else f"{_known(interval.low)} to {_known(interval.high)}"
-
-
-def _with_error(result: Result | None) -> str:
-    if result is None:
-        return ABSENT
-    interval = _interval(result)
-    half = (interval.high - interval.low) / 2
-    return _estimate(interval) if math.isnan(half) else f"{_estimate(interval)} ± {_known(half)}"
 
 
 def _theory(line: Line) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,14 +9,26 @@ from pathlib import Path
 import attrs
 
 from corral_core.claims import Judgement, Stated, judge, stated
+from corral_core.cli.text import plays
 from corral_core.errors import CorralError
 from corral_core.experiment import Experiment, is_file, load_stated, read
 from corral_core.known import known
 from corral_core.registry import get_registry
 from corral_core.results import Result
 from corral_core.runner import play
-from corral_core.store import Run
+from corral_core.store import Run, folder
 from corral_core.watch import Watch
+from corral_report.repeat import slug
+
+# What experiments of plugins that may not be installed are about.
+ITEMS = {
+    "riverswim": "Figure 3",
+    "riverswim-qlearning": "Figure 3",
+    "unknown-feature-dimension": "Theorem 6.6",
+    "unknown-relevant-features": "Section 6, non-parametric contexts",
+    "unknown-link": "Section 6, unknown link function",
+    "unknown-moment": "Section 6, heavy tails",
+}
 
 
 @attrs.frozen
@@ -36,7 +47,7 @@ class Planned:
     @property
     def folder(self) -> str:
         """Of its run, among the runs of others."""
-        return re.sub(r"[^A-Za-z0-9.=_+-]+", "-", self.points[0].name).strip("-.") or "experiment"
+        return slug(self.points[0].name)
 
 
 @attrs.frozen(eq=False)
@@ -51,8 +62,9 @@ class Reproduced:
 
 @attrs.frozen
 class Untried:
-    """What cannot be judged: experiments of plugins that are not installed, and experiments that state nothing."""
+    """What was not judged: experiments that were not asked for, that are not installed, and that state nothing."""
 
+    unasked: dict[str, tuple[str, ...]]  # by name, the items of its claims
     absent: dict[str, str]  # by name, the plugin that would bring it
     silent: tuple[str, ...]
 
@@ -64,20 +76,26 @@ def plan(names: Sequence[str], quick: bool) -> list[Planned]:
         points, found = load_stated(name, quick)
         if not found.claims:
             raise CorralError(f"the experiment {name} states no claims, so there is nothing to reproduce in it")
+        if not all(point.problem.regret for point in points):
+            raise CorralError(f"the claims of {name} are about regret, which nobody knows in its environment")
         planned.append(Planned(name, tuple(points), found))
     if not planned:
         raise CorralError("no experiment that is installed states claims; corral-mab and corral-linucb bring some")
     folders = [each.folder for each in planned]
     if twice := next((each.name for each in planned if folders.count(each.folder) > 1), None):
         raise CorralError(f"two of the experiments would have the folder of {twice}; give them names of their own")
-    return sorted(planned, key=lambda each: each.stated.claims[0].of)
+    return sorted(planned, key=lambda each: _place(each.stated.claims[0].of))
 
 
-def untried() -> Untried:
-    """What `plan` leaves out when it takes all there is."""
-    registered = _registered()
-    absent = {name: plugin for name, plugin in known("experiment").items() if name not in registered}
-    return Untried(absent, tuple(name for name in registered if not stated(read(name)).claims))
+def untried(planned: Sequence[Planned]) -> Untried:
+    """What this leaves out of all that is known."""
+    items = {name: tuple(dict.fromkeys(claim.of for claim in stated(read(name)).claims)) for name in _registered()}
+    asked = {each.name for each in planned}
+    return Untried(
+        {name: found for name, found in items.items() if found and name not in asked},
+        {name: plugin for name, plugin in known("experiment").items() if name not in items},
+        tuple(name for name, found in items.items() if not found),
+    )
 
 
 def reproduce(
@@ -88,16 +106,23 @@ def reproduce(
     tell: Callable[[str], None] = lambda _: None,
     watching: Callable[[Sequence[Experiment]], Watch] = lambda _: Watch(),
 ) -> list[Reproduced]:
-    """Play what is not in the folder yet, an experiment after the other, and judge every claim."""
+    """Play what is not in the folder yet, an experiment after the other, and judge every claim.
+
+    All folders are looked at before anything is played.
+    """
+    for each in planned:
+        with folder(out / "runs" / each.folder, each.points) as there:  # refuses what could not be kept
+            if len(there.run.finished()) < len(there.run.tasks):
+                there.begin(mixed_versions=False)
     found = []
     for number, each in enumerate(planned, 1):
         tell(f"{number} of {len(planned)}: {each.points[0].name}, {size(each.points)}")
-        folder = out / "runs" / each.folder
-        results = tuple(play(each.points, workers=workers, out=folder, watch=watching(each.points)))
+        kept = out / "runs" / each.folder
+        results = tuple(play(each.points, workers=workers, out=kept, watch=watching(each.points)))
         judgements = tuple(judge(claim, results) for claim in each.stated.claims)
         for judgement in judgements:
-            tell(f"  {judgement.claim.of}: {judgement.verdict}")
-        found.append(Reproduced(each, Run.open(folder), results, judgements))
+            tell(f"  {judgement.claim.of}{' (reading)' * judgement.claim.reading}: {judgement.verdict}")
+        found.append(Reproduced(each, Run.open(kept), results, judgements))
     return found
 
 
@@ -108,9 +133,16 @@ def size(points: Sequence[Experiment]) -> str:
     over = f" at {len(points)} points" if len(points) > 1 else ""
     curves = len(points[0].curves)
     return (
-        f"{upto}{longest:,} plays, {points[0].replicates} replicate{'s' * (points[0].replicates != 1)}, "
+        f"{upto}{plays(longest)}, {points[0].replicates} replicate{'s' * (points[0].replicates != 1)}, "
         f"{curves} curve{'s' * (curves != 1)}{over}, seed {points[0].seed}"
     )
+
+
+def _place(item: str) -> str:
+    """By which items are sorted: the rows of a table from top to bottom."""
+    for number, row in enumerate(("top", "middle", "bottom")):
+        item = item.replace(f", {row} row", f", row {number}")
+    return item
 
 
 def _registered() -> list[str]:

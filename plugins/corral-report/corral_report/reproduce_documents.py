@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -13,9 +14,8 @@ from matplotlib.figure import Figure
 
 from corral_core import files
 from corral_report import figures
-from corral_report.figures.style import Size
-from corral_report.page import Page, element
-from corral_report.report import BROAD, NARROW
+from corral_report.page import Html, Page, element
+from corral_report.sizes import BROAD, NARROW, Size
 
 WIDTH = 120
 PICTURES = "pictures"
@@ -29,6 +29,8 @@ class Document(Protocol):
     def paragraph(self, text: str) -> None: ...
 
     def bullets(self, items: Sequence[str]) -> None: ...
+
+    def definitions(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> None: ...
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, numbers: bool) -> None: ...
 
@@ -52,6 +54,9 @@ class Web:
     def bullets(self, items: Sequence[str]) -> None:
         self._page.add(element("ul", *(element("li", item) for item in items)))
 
+    def definitions(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> None:
+        self._page.definitions(pairs)
+
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, numbers: bool) -> None:
         self._page.table(header, rows, caption, numbers)
 
@@ -60,7 +65,7 @@ class Web:
 
     def picture(self, name: str, draw: Callable[[Size], Figure], caption: str) -> None:
         broad, narrow = (figures.svg(draw(size)) for size in (BROAD, NARROW))
-        self._page.figure(broad, caption, "The numbers are in the table beside it.", narrow)
+        self._page.figure(broad, caption, "The numbers are in the table above.", narrow)
 
     def write(self, path: Path) -> None:
         self._page.write(path)
@@ -87,6 +92,9 @@ class Markdown:
     def bullets(self, items: Sequence[str]) -> None:
         self._parts.append("\n".join(_filled(item, "- ", "  ") for item in items))
 
+    def definitions(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> None:
+        self.bullets([f"{term}: {'; '.join(map(_unmarked, lines))}" for term, lines in pairs])
+
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, numbers: bool) -> None:
         self.paragraph(caption)
         under = ["---", *(["---:" if numbers else "---"] * (len(header) - 1))]
@@ -110,6 +118,11 @@ class Markdown:
             figures.save(figure, path.parent / PICTURES / f"{name}.svg")
         with files.usable(path):
             files.write(path, ("\n\n".join(self._parts) + "\n").encode())
+
+
+def _unmarked(text: str) -> str:
+    """What HTML says, without its marks."""
+    return html.unescape(re.sub(r"<[^>]*>", "", text)) if isinstance(text, Html) else text
 
 
 def _plain(text: str) -> str:

@@ -9,54 +9,97 @@ from pathlib import Path
 from typing import Any
 
 from corral_core.claims import Claim, Finding, Judgement
-from corral_core.cli.text import number
 from corral_core.errors import CorralError
+from corral_core.experiment import is_file
+from corral_core.files import usable
 from corral_core.results import Result
-from corral_core.statistics import mean_interval
 from corral_report import figures
-from corral_report.reproduce import Reproduced, Untried, size
-from corral_report.reproduce_documents import Document, Markdown, Web
-from corral_report.words import swept
+from corral_report.page import check_target
+from corral_report.reproduce import ITEMS, Reproduced, Untried, size
+from corral_report.reproduce_documents import PICTURES, Document, Markdown, Web
+from corral_report.words import ABSENT, PRESETS, known, reach, settings_in_words, swept, with_error
 
 TITLE = "What the paper says, and what was measured"
 VERDICTS = ("agrees", "disagrees", "cannot be told")
+EDGES = ("estimate", "low", "high", "level")  # of an interval
 HOW = (
-    "Each number has a 95% interval over replicates, paired where two curves are compared, and each interval stands "
-    "for itself. A claim agrees if the whole interval does, disagrees if all of it does, and cannot be told otherwise. "
+    "Each number has an interval over replicates, paired where two curves are compared, at 95% over all the numbers "
+    "of a claim: k numbers have intervals at 1 - 0.05/k each, so that all of them hold at once with at least 95%. Of "
+    "many claims, some will still come out wrongly. "
+    "A claim agrees if the whole interval does, disagrees if all of it does, and cannot be told otherwise. "
     "Orders hide logarithms: an exponent, the slope of ln(mean regret) on ln(T) over runs that are tuned to each T, "
     "may exceed what is stated by one of them, 1/ln(T) at the geometric mean of the horizons. "
     "Where an exponent disagrees, the order is not seen at these horizons; no finite run refutes a theorem on orders. "
-    "What is marked as a reading is not in the words of the paper."
+    "What is marked as a reading is not in the words of the paper, and counted apart."
 )
+# Items of the paper about which there is nothing to be played.
+NOWHERE = (
+    "Lemma 6.2, on the product of two regrets, and Theorem 4.10 with the lemmas of Section 4, from which the main "
+    "result follows: no experiment at all."
+)
+SETTINGS = ("environment", "preset", "how bases are played", "learning rates")  # terms of `settings_in_words`
 CAUTION = (
     "The claims of Corral's own experiments were not written blindly. Limits are the paper's orders and numbers, but "
     "settings that it leaves open were chosen with trial runs at hand, and readings were written when earlier "
-    "measurements of the same experiments were known. A reading that agrees is therefore weak evidence."
+    "measurements of the same experiments were known. A reading that agrees is therefore weak evidence. Outside "
+    "Table 1, curves of the preset theory were added when those without it were known, with nothing else changed."
 )
 
 
 def write(found: Sequence[Reproduced], left: Untried, out: Path, *, quick: bool) -> list[Path]:
     """`index.html` and `reproduction.md` with its pictures, in this folder."""
-    page, markdown = out / "index.html", out / "reproduction.md"
-    lead = f"{counted(found)} {_mode(quick)}"
+    page, markdown = check_targets(out)
+    lead = f"{counted(found)} {_mode(found, quick)}"
     for document, path in ((Web(TITLE, lead), page), (Markdown(TITLE, lead), markdown)):
         compose(document, found, left, quick)
         document.write(path)
     return [page, markdown]
 
 
+def check_targets(out: Path) -> tuple[Path, Path]:
+    """The page and the Markdown in this folder; refuses to write over what is something else."""
+    page, markdown, pictures = out / "index.html", out / "reproduction.md", out / PICTURES
+    check_target(page)
+    with usable(markdown):
+        if markdown.exists() and not (markdown.is_file() and markdown.read_bytes().startswith(f"# {TITLE}".encode())):
+            raise CorralError(f"{markdown} is there and is no report of this command; choose another --out")
+    if pictures.exists() and not pictures.is_dir():
+        raise CorralError(f"{pictures} is there and is no folder; choose another --out")
+    return page, markdown
+
+
 def counted(found: Sequence[Reproduced]) -> str:
-    """How many claims came out how, in a sentence."""
-    counts = Counter(judgement.verdict for each in found for judgement in each.judgements)
-    said = [f"{counts[verdict]} {'agree' if verdict == 'agrees' else verdict}" for verdict in VERDICTS]
-    said[1] = f"{counts['disagrees']} disagree"
-    return f"Of {sum(counts.values())} claims {said[0]}, {said[1]}, and {said[2]}."
+    """How many claims came out how, in a sentence; readings apart."""
+    parts = []
+    for reading, counts in counts_of(found).items():
+        count = sum(counts.values())
+        what = f"reading{'s' * (count != 1)}" if reading else f"claim{'s' * (count != 1)} in the paper's words"
+        agree, disagree = (
+            f"{counts[verdict]} {verdict if counts[verdict] == 1 else verdict[:-1]}" for verdict in VERDICTS[:2]
+        )
+        if count:
+            parts.append(f"of {count} {what} {agree}, {disagree}, and {counts[VERDICTS[2]]} cannot be told")
+    sentence = "; ".join(parts)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def counts_of(found: Sequence[Reproduced]) -> dict[bool, Counter[str]]:
+    """How often each verdict came: of claims in the paper's words (False), and of readings (True)."""
+    judgements = [judgement for each in found for judgement in each.judgements]
+    return {
+        reading: Counter(judgement.verdict for judgement in judgements if judgement.claim.reading is reading)
+        for reading in (False, True)
+    }
 
 
 def to_json(found: Sequence[Reproduced], left: Untried, quick: bool) -> dict[str, Any]:
     """For `--json`; what is not a number is null."""
     return {
         "quick": quick,
+        "counts": {
+            "readings" if reading else "words": {verdict: counts[verdict] for verdict in VERDICTS}
+            for reading, counts in counts_of(found).items()
+        },
         "claims": [
             {
                 "experiment": each.planned.points[0].name,
@@ -67,7 +110,7 @@ def to_json(found: Sequence[Reproduced], left: Untried, quick: bool) -> dict[str
                 "findings": [
                     {
                         "what": finding.what,
-                        **{key: _finite(getattr(finding.interval, key)) for key in ("estimate", "low", "high")},
+                        **{key: _finite(getattr(finding.interval, key, None)) for key in EDGES},
                         "wanted": finding.wanted,
                         "holds": finding.holds,
                     }
@@ -77,6 +120,7 @@ def to_json(found: Sequence[Reproduced], left: Untried, quick: bool) -> dict[str
             for each in found
             for judgement in each.judgements
         ],
+        "unasked": {name: list(items) for name, items in left.unasked.items()},
         "absent": left.absent,
         "silent": list(left.silent),
     }
@@ -124,8 +168,10 @@ def measured(judgement: Judgement) -> str:
 
 def _finding(finding: Finding) -> str:
     interval = finding.interval
-    between = "" if math.isnan(interval.low) else f" ({_number(interval.low)} to {_number(interval.high)})"
-    return f"{finding.what}: {_number(interval.estimate)}{between}, to be {finding.wanted}"
+    if interval is None:
+        return finding.what
+    between = "" if math.isnan(interval.low) else f" ({reach(interval)})"
+    return f"{finding.what}: {known(interval.estimate)}{between}, to be {finding.wanted}"
 
 
 def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
@@ -139,22 +185,22 @@ def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
         document.paragraph("The paper leaves open, and here was taken:")
         document.bullets(each.planned.stated.open)
     document.paragraph(f"Played: {size(each.planned.points)}.")
-    if rates := _rates(each):
-        document.bullets(rates)
+    document.definitions(_settings(each))
     _table(document, each)
     _pictures(document, each)
     document.code(f"{each.planned.command} {'--quick' if quick else '--full'}")
 
 
-def _rates(each: Reproduced) -> list[str]:
-    """The rates that metas took, once where they are the same at every point."""
-    found: dict[str, list[str]] = {}
-    for setting in each.run.settings:
-        for line in setting.lines:
-            for sentence in line.choices:
-                found.setdefault(f"{line.name}: {sentence}", []).append(setting.at)
-    whole = len(each.run.settings)
-    return [text if len(at) == whole else f"{text} at {', '.join(at)}" for text, at in found.items()]
+def _settings(each: Reproduced) -> list[tuple[str, list[str]]]:
+    """How it was played, and what the presets mean that curves are named after."""
+    said = dict(settings_in_words(each.run.settings))
+    lines = [line.name for setting in each.run.settings for line in setting.lines]
+    named = [
+        f"{preset} for the curves that are named so ({words})"
+        for preset, words in PRESETS.items()
+        if any(name.endswith(f" ({preset})") for name in lines)
+    ]
+    return [(term, [*said[term], *(named if term == "preset" else [])]) for term in SETTINGS if term in said]
 
 
 def _table(document: Document, each: Reproduced) -> None:
@@ -175,7 +221,7 @@ def _table(document: Document, each: Reproduced) -> None:
 def _pictures(document: Document, each: Reproduced) -> None:
     name = each.planned.folder
     results = list(each.results)
-    if figures.sweeps_horizon(each.run.settings):
+    if figures.sweeps_horizon(each.run.settings) and all(result.regret is not None for result in results):
         document.picture(
             name,
             lambda size: figures.rates_figure(results, size=size),
@@ -195,15 +241,23 @@ def _not_tried(left: Untried) -> list[str]:
     by_plugin: dict[str, list[str]] = {}
     for name, plugin in left.absent.items():
         by_plugin.setdefault(plugin, []).append(name)
-    said = [f"{', '.join(names)}: {plugin} is not installed." for plugin, names in by_plugin.items()]
+    said = [f"{name} ({'; '.join(items)}): not asked for." for name, items in left.unasked.items()]
+    said += [f"{_with_items(names)}: {plugin} is not installed." for plugin, names in by_plugin.items()]
     if left.silent:
         said.append(f"{', '.join(left.silent)}: installed, and without claims.")
-    return said or ["Everything that is known was tried."]
+    return [*said, NOWHERE]
 
 
-def _mode(quick: bool) -> str:
+def _with_items(names: Sequence[str]) -> str:
+    items = dict.fromkeys(ITEMS[name] for name in names if name in ITEMS)
+    return f"{', '.join(names)}{' (' * bool(items)}{'; '.join(items)}{')' * bool(items)}"
+
+
+def _mode(found: Sequence[Reproduced], quick: bool) -> str:
     if quick:
         return "This is the quick version, with fewer replicates and shorter sweeps than --full."
+    if any(is_file(each.planned.name) for each in found):
+        return "This is the full version, with everything as the experiments have it."
     return "This is the full version, with the paper's replicates where it states them."
 
 
@@ -212,18 +266,9 @@ def _name(each: Reproduced) -> str:
 
 
 def _mean(result: Result | None) -> str:
-    if result is None:
-        return "–"
-    if result.regret is None:
-        raise CorralError(f"nobody knows the regret of {result.line.name}, and claims are about regret")
-    interval = mean_interval(result.final)
-    half = (interval.high - interval.low) / 2
-    return _number(interval.estimate) + ("" if math.isnan(half) else f" ± {_number(half)}")
+    """Where nobody knows the regret, nothing."""
+    return ABSENT if result is None or result.regret is None else with_error(result)
 
 
-def _number(value: float) -> str:
-    return number(value).replace("-", "−")
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value

@@ -1,15 +1,21 @@
-"""The settings of a run in words."""
+"""Settings and numbers of a run in words."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from corral_core.cli.text import plays
+import numpy as np
+
+from corral_core.cli.text import number, plays
+from corral_core.results import Result
 from corral_core.settings import Line, Setting
+from corral_core.statistics import Interval, mean_interval
 from corral_report.page import Html, escape, names
 from corral_report.toml import inline
 
+ABSENT = "–"
 PLAYERS = {
     "smooth": "smoothed, two plays a round",
     "plain": "plain, one play a round",
@@ -47,6 +53,32 @@ def swept(setting: Setting) -> tuple[str, str]:
     """The swept parameter and its value at this point; nothing, twice, where nothing is swept."""
     parameter, _, value = setting.at.partition(" = ")
     return parameter, value
+
+
+def interval(result: Result, level: float = 0.95) -> Interval:
+    """Of the mean of what the replicates came to; not a number where one of them has none."""
+    if not np.isfinite(result.final).all():
+        return Interval(math.nan, math.nan, math.nan, level)
+    return mean_interval(result.final, level)
+
+
+def known(value: float) -> str:
+    """A number, with a minus sign where it is below zero; a dash where there is none."""
+    return ABSENT if math.isnan(value) else number(value).replace("-", "−")
+
+
+def reach(found: Interval) -> str:
+    """From where to where; one replicate tells nothing about chance."""
+    return ABSENT if math.isnan(found.low) else f"{known(found.low)} to {known(found.high)}"
+
+
+def with_error(result: Result | None) -> str:
+    """The mean ± half the width of its interval."""
+    if result is None:
+        return ABSENT
+    found = interval(result)
+    half = (found.high - found.low) / 2
+    return known(found.estimate) + ("" if math.isnan(half) else f" ± {known(half)}")
 
 
 def _by_point(settings: Sequence[Setting], say: Callable[[Setting], list[str]]) -> list[str]:

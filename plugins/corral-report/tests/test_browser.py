@@ -71,8 +71,14 @@ function measure(view) {
   const letters = all("figure svg text").map((each) =>
     parseFloat(view.getComputedStyle(each).fontSize) * scale(each.getScreenCTM()));
   const ids = [...page.querySelectorAll("[id]")].map((each) => each.id);
+  const wide = all(".wide").filter((each) => each.scrollWidth > each.clientWidth);
+  wide.forEach((each) => { each.scrollLeft = each.scrollWidth; });
+  const left = (element) => element.getBoundingClientRect().left;
   return {
     width: view.innerWidth,
+    scrolled: wide.length,
+    lost: wide.filter((each) => [...each.querySelectorAll("tr > :first-child")].some((cell) =>
+      left(cell) < left(each) - 1)).map(named),
     dark: view.matchMedia("(prefers-color-scheme: dark)").matches,
     ground: view.getComputedStyle(page.body).backgroundColor,
     page_width: page.documentElement.scrollWidth,
@@ -143,6 +149,7 @@ def test_the_report_can_be_read_everywhere(scheme: str, page: str, tmp_path: Pat
         assert frame["texts"] > 200 and frame["faint"] == []
         assert frame["overlaps"] == []
         assert frame["letters"] > READABLE
+        assert frame["lost"] == [] and (frame["scrolled"] > 0 or frame["width"] > 360)
         assert frame["pictures"] == [1] * (4 + 2 + 2 * 3)
         assert frame["fetched"] == []
         assert frame["twice"] == []
@@ -152,9 +159,11 @@ def test_the_report_can_be_read_everywhere(scheme: str, page: str, tmp_path: Pat
 
 def test_what_cannot_be_read_is_noticed(tmp_path: Path) -> None:
     broken = Page(NASTY)
+    broken.table(["name", "x" * 300], [["a", "1"]], "wide")
     broken.figure('<svg viewBox="0 0 3000 300"><text y="99" font-size="9">tiny</text></svg>', "a", "b")
     text = broken.html().replace("</title>", f"</title>{NASTY}")
-    styles = "p { color: #888; background: #999; width: 1300px; max-width: none; margin: -3em 0 } "
+    styles = "thead th, tbody th { position: static !important } "
+    styles += "p { color: #888; background: #999; width: 1300px; max-width: none; margin: -3em 0 } "
     text = text.replace("</head>", f"<style>{styles}</style></head>")
     picture = "<p id='a'>faint and wide</p><p id='a'>over it</p><img src='http://127.0.0.1:49151/a.png'>"
     text = text.replace("</main>", f"{picture}</main>")
@@ -163,6 +172,7 @@ def test_what_cannot_be_read_is_noticed(tmp_path: Path) -> None:
         assert len(frame["faint"]) == 2
         assert len(frame["overlaps"]) >= 1
         assert frame["letters"] < READABLE
+        assert len(frame["lost"]) == 1
         assert len(frame["fetched"]) == 1
         assert frame["twice"] == ["a"]
         assert frame["title"] == "broken"

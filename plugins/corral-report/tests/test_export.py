@@ -138,7 +138,7 @@ def test_a_row_group_a_chunk(run: Run, tmp_path: Path) -> None:
 
 
 def test_of_an_incomplete_run_what_is_there(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (file,) = run.path.glob("chunks/0-corral-????????-0.npz")
+    (file,) = run.path.glob("chunks/0-corral-????????-*0.npz")
     file.unlink()
     for file in run.path.glob("chunks/1-ucb-*.npz"):
         file.unlink()
@@ -146,13 +146,14 @@ def test_of_an_incomplete_run_what_is_there(run: Run, tmp_path: Path, capsys: py
         cli.main(["export", str(run.path)])
     said = capsys.readouterr()
     assert (stop.value.code, said.err) == (0, "")
-    assert said.out.splitlines()[0] == "The run is incomplete: 8 of 12 chunks are there."
+    begin = f"{run.path} is incomplete: 8 of 12 chunks are there; corral run "
+    assert said.out.splitlines()[0].startswith(begin)
     assert_right(run, run.path / "tables")
     rows = read_csv(run.path / "tables" / "curves.csv")
     assert {row["replicate"] for row in rows if (row["at"], row["curve"]) == ("horizon = 5", "corral")} == {2, 3, 4}
     for file in run.path.glob("chunks/*.npz"):
         file.unlink()
-    with pytest.raises(CorralError, match="nothing is there yet"):
+    with pytest.raises(CorralError, match="holds no curve yet"):
         export(run, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
@@ -166,6 +167,24 @@ def test_one_replicate_and_unknown_regret_leave_gaps(tmp_path: Path, monkeypatch
     assert_right(run, tmp_path / "out")
     assert {row["regret"] for row in read_csv(tmp_path / "out" / "curves.csv")} == {None}
     assert {row["measured"] for row in read_csv(tmp_path / "out" / "summary.csv")} == {"reward"}
+
+
+def test_a_replicate_without_a_number_leaves_a_gap_in_the_summary(tmp_path: Path, monkeypatch: Any) -> None:
+    runner.play([parse(SOURCE)], engine="serial", out=tmp_path / "run")
+    made = Record.__init__
+
+    def spoiled(self: Record, **fields: Any) -> None:
+        made(self, **{**fields, "regret": np.where(np.arange(len(fields["regret"]))[:, None], fields["regret"], bad)})
+
+    monkeypatch.setattr(Record, "__init__", spoiled)
+    for bad in (np.nan, np.inf):
+        with np.errstate(invalid="ignore"):
+            export(Run.open(tmp_path / "run"), tmp_path / "out")
+        for form, read in READ.items():
+            for row in read(tmp_path / "out" / f"summary.{form}"):
+                assert [row[name] for name in ("mean", "standard_error", "low", "high")] == [None] * 4
+                assert row["replicates"] == 5
+        assert str(bad) in {str(row["regret"]) for row in read_csv(tmp_path / "out" / "curves.csv")}
 
 
 @pytest.mark.parametrize("points", [1, 2, 4, 9, 50])

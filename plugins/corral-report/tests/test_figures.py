@@ -10,17 +10,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import attrs
 import matplotlib
 import numpy as np
 import pytest
 from corral_report import figures
-from corral_report.figures.style import fixed_style, look, thousands, wrapped_name
+from corral_report.figures.style import fixed_style, look
+from corral_report.page import Page
+from corral_report.sizes import BROAD, LEAST
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from corral_core.errors import CorralError
-from corral_core.results import Fold, Result
+from corral_core.results import Fold, Moments, Result
 from corral_core.rows import Array
 from corral_core.settings import Line, Setting
 from corral_core.simulation import Record, points
@@ -57,6 +60,7 @@ def made(
     at: str = "",
     base_names: Sequence[str] = (),
     dropped: bool = False,
+    experiment: str = "made",
 ) -> tuple[list[Result], Any]:
     """Results of one point, made of numbers with a fixed seed, and what reads their records."""
     rng = np.random.default_rng(5)
@@ -65,7 +69,7 @@ def made(
         Line(name, labels if place < metas else (name,), "corral" if place < metas else None, "plain", (), (0.5, 0.75))
         for place, name in enumerate(names)
     )
-    setting = Setting("made", "", at, horizon, replicates * chunks, 1, replicates, chunks, lines, {})
+    setting = Setting(experiment, "", at, horizon, replicates * chunks, 1, replicates, chunks, lines, {})
     records, results = {}, []
     for place, line in enumerate(lines):
         fold = Fold(setting, line)
@@ -100,11 +104,13 @@ SHAPES: dict[str, dict[str, Any]] = {
     "odd names": {"names": ODD, "metas": 3, "base_names": ODD},
     "dropped bases": {"names": ("corral", "exp3p", "ucb"), "metas": 2, "bases": 5, "dropped": True},
     "millions of plays": {"horizon": 1_500_000_000},
+    "long names": {
+        "experiment": "unknown-dimension-and-misspecification-rates",
+        "at": "environment.gap = 0.1",
+        "base_names": [f"lower-bound-unknown-rate-base(exponent={exponent}, reveals=True)" for exponent in (0.5, 0.9)],
+    },
 }
-USUAL, SMALL = (7.5, 4.2), (3.6, 3.0)
-
-
-NARROW = ("twenty curves", "no regret", "odd names", "dropped bases", "millions of plays")
+NARROW = ("twenty curves", "no regret", "odd names", "dropped bases", "millions of plays", "long names")
 
 
 def drawn(shape: dict[str, Any], size: tuple[float, float]) -> Iterator[Figure]:
@@ -150,19 +156,26 @@ def assert_readable(figure: Figure) -> None:
     assert axes.bbox.width > 0.3 * figure.bbox.width and axes.bbox.height > 100
 
 
-@pytest.mark.parametrize(("shape", "size"), [*((name, USUAL) for name in SHAPES), *((name, SMALL) for name in NARROW)])
+@pytest.mark.parametrize(("shape", "size"), [*((name, BROAD) for name in SHAPES), *((name, LEAST) for name in NARROW)])
 def test_every_picture_of_every_shape_can_be_read(shape: str, size: tuple[float, float]) -> None:
     for figure in drawn(SHAPES[shape], size):
         assert_readable(figure)
 
 
 @pytest.mark.parametrize(
-    ("names", "size"), [(("corral", "ucb"), USUAL), (MANY, SMALL), (ODD, USUAL)], ids=["two", "twenty", "odd"]
+    ("names", "size"), [(("corral", "ucb"), BROAD), (MANY, LEAST), (ODD, BROAD)], ids=["two", "twenty", "odd"]
 )
 def test_pictures_of_a_sweep_of_the_horizon_can_be_read(names: Sequence[str], size: tuple[float, float]) -> None:
     results = swept(names)
     assert_readable(figures.horizon_figure(results, size=size))
     assert_readable(figures.rates_figure(results, size=size))
+
+
+def test_the_smallest_pictures_cut_no_names() -> None:
+    for figure in drawn(SHAPES["long names"], LEAST):
+        lines = " ".join(text for text, _ in texts(figure)).split()
+        assert "…" not in words(figure) and not {"misspecificati", "on-rates,"} & set(lines)
+    assert "misspecification-rates," in lines and "0.9," in words(figures.plays_figure(made(**SHAPES["long names"])[0]))
 
 
 def test_a_sweep_of_single_replicates_has_no_band() -> None:
@@ -246,7 +259,7 @@ def test_pictures_say_what_they_show() -> None:
     for figure in (figures.probabilities_figure(results[0]), figures.plays_figure(results)):
         assert words(figure).count("dropped in 50%") == 1
     results, _ = made(("a\x00\nb", "ucb"))
-    assert ElementTree.fromstring(figures.svg(figures.probabilities_figure(results[0]))).get("aria-label") is not None
+    assert ElementTree.fromstring(figures.svg(figures.probabilities_figure(results[0]))).tag.endswith("svg")
 
 
 def test_many_curves_shade_only_metas_and_say_so() -> None:
@@ -279,27 +292,7 @@ def test_rows_of_probabilities_are_in_proportion() -> None:
     np.testing.assert_allclose(np.array(heights) / heights[0], means.max(axis=0) / means[:, 0].max(), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("slope", "constant"), [(0.5, 3.0), (1.0, 0.01), (0.0, 7.0)])
-def test_the_slope_of_a_power_law_is_its_exponent(slope: float, constant: float) -> None:
-    plays = points(10_000)
-    found = figures.fit(plays, constant * plays**slope)
-    assert found is not None
-    assert found == pytest.approx((slope, constant), abs=1e-9)
-
-
-def test_the_slope_is_that_of_least_squares() -> None:
-    rng = np.random.default_rng(3)
-    plays = points(500)
-    means = plays**0.6 * rng.uniform(0.5, 2, len(plays))
-    found = figures.fit(plays, means)
-    slope, constant = np.polyfit(np.log(plays), np.log(means), 1)
-    assert found == pytest.approx((slope, np.exp(constant)))
-
-
-def test_no_slope_without_two_positive_means() -> None:
-    assert figures.fit(np.array([1]), np.array([2.0])) is None
-    assert figures.fit(np.array([1, 2, 3]), np.array([0.0, -1.0, 5.0])) is None
-    assert figures.fit(np.array([1, 2, 4]), np.array([np.nan, 2.0, 4.0])) == pytest.approx((1, 1))
+def test_a_single_point_has_no_slope() -> None:
     assert "too few points for a slope" in words(figures.rates_figure(made(horizon=1)[0]))
 
 
@@ -313,10 +306,28 @@ def test_rates_show_slopes_beside_theory() -> None:
     assert f"corral: slope {found.slope:.2f}" in said and "final regret at each horizon" in said
 
 
+def test_thin_lines_are_explained_where_there_are_some() -> None:
+    results, _ = made(("corral", "ucb", "exp3"))
+    figure = figures.rates_figure(results)
+    assert "thin, for metas: fits; thin dotted: theory's" in words(figure)
+    drawn = figure.axes[0].lines
+    assert [line.get_linewidth() for line in drawn if line.get_linestyle() == ":"] == [1.1, 1.1]
+    assert "thin" not in words(figures.rates_figure(results[1:]))
+
+
+def test_probabilities_that_never_change_are_known() -> None:
+    [result, _], _ = made(bases=3)
+    assert not figures.constant(result)
+    for away, replicates, expected in ((0.0, 4, True), (0.0, 1, True), (1e-9, 4, True), (0.1, 4, False)):
+        found, sides = Moments(), np.resize([away, -away], (replicates, 1, 1))
+        found.add(np.full((replicates, *result.probabilities.mean.shape), 1 / 3) + sides)
+        assert figures.constant(attrs.evolve(result, probabilities=found)) is expected
+
+
 @pytest.mark.parametrize("kind", figures.FORMATS)
 def test_the_same_run_gives_the_same_bytes(kind: str, tmp_path: Path) -> None:
     kinds = None if kind == "svg" else 2
-    once, again = (itertools.islice(drawn({"horizon": 40}, SMALL), kinds) for _ in range(2))
+    once, again = (itertools.islice(drawn({"horizon": 40}, LEAST), kinds) for _ in range(2))
     for first, second in zip(once, again, strict=True):
         figures.save(first, tmp_path / f"first.{kind}")
         figures.save(second, tmp_path / f"second.{kind}")
@@ -335,21 +346,19 @@ def test_a_users_own_style_changes_nothing_and_is_left_alone() -> None:
         assert dict(matplotlib.rcParams) == before
 
 
-def test_svg_can_stand_among_others_in_a_page() -> None:
-    seen: set[str] = set()
-    for figure in drawn(SHAPES["odd names"], USUAL):
+def test_pictures_on_a_page_have_ids_of_their_own() -> None:
+    page = Page("made")
+    for figure in drawn(SHAPES["odd names"], BROAD):
         text = figures.svg(figure)
-        assert text == figures.svg(figure)
-        assert text.startswith("<svg ") and "1b1b1d" not in text and "currentColor" in text and "<metadata" not in text
-        root = ElementTree.fromstring(text)
-        assert root.get("aria-label") == figure.get_label()
-        ids = [value for element in root.iter() if (value := element.get("id"))]
-        assert len(ids) == len(set(ids)) > 0
-        assert not seen & set(ids)
-        seen |= set(ids)
-        for used in re.findall(r"url\(#([^)]*)\)|href=\"#([^\"]*)\"", text):
-            assert "".join(used) in ids
-        assert not [element for element in root.iter() if "fill: #ffffff" in element.get("style", "")]
+        assert text == figures.svg(figure) and "1b1b1d" not in text and "currentColor" in text
+        page.figure(text, "drawn", "twice", text)
+    written = "".join(re.findall(r"<svg.*?</svg>", page.html(), re.DOTALL))
+    assert "<metadata" not in written and "<!--" not in written
+    root = ElementTree.fromstring(f'<p xmlns:xlink="http://www.w3.org/1999/xlink">{written}</p>')
+    ids = [value for element in root.iter() if (value := element.get("id"))]
+    assert len(root) == 8 and len(ids) == len(set(ids)) > 0
+    assert {"".join(used) for used in re.findall(r"url\(#([^)]*)\)|href=\"#([^\"]*)\"", written)} <= set(ids)
+    assert not [element for element in root.iter() if "fill: #ffffff" in element.get("style", "")]
 
 
 def test_names_are_not_formulas() -> None:
@@ -360,29 +369,6 @@ def test_names_are_not_formulas() -> None:
     ]
     assert any(text.startswith("_$x_1^2$ \\alpha: ") for text in shown)
     assert any(text.startswith("(no name): ") for text in shown)
-
-
-def test_long_names_stay_distinct() -> None:
-    first, second = wrapped_name(LONG * 3), wrapped_name(LONG * 3 + "!")
-    assert first != second and "…" in first
-    assert all(len(line) <= 34 for line in (first + "\n" + second).split("\n")) and first.count("\n") <= 4
-    assert wrapped_name("epsilon-greedy(c=10)") == "epsilon-greedy(c=10)"
-    assert (
-        wrapped_name("lower-bound-unknown-rate-base(exponent=0.5)", 28)
-        == "lower-bound-unknown-rate-\nbase(exponent=0.5)"
-    )
-    assert "".join(wrapped_name("x" * 50).split("\n")) == "x" * 50
-
-
-def test_numbers_on_axes() -> None:
-    assert [thousands(each) for each in (0, 0.25, 1500, 2_500_000, 3e9, -20)] == [
-        "0",
-        "0.25",
-        "1,500",
-        "2,500,000",
-        "3,000M",
-        "-20",
-    ]
 
 
 def test_what_cannot_be_drawn_is_said_in_a_sentence(tmp_path: Path) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,7 +73,7 @@ def test_all_pictures_go_beside_the_run_and_are_named(runs: Path, capsys: pytest
     said = corral(capsys, runs / "plain")
     names = {"regret.png", "probabilities-corral.png", "plays.png", "rates.png"}
     assert files(runs / "plain" / "plots") == names
-    assert all(str(runs / "plain" / "plots" / name) in said for name in names) and "not complete" not in said
+    assert all(str(runs / "plain" / "plots" / name) in said for name in names) and "incomplete" not in said
 
 
 def test_a_sweep_of_the_horizon_is_one_picture_of_regret(
@@ -82,7 +86,9 @@ def test_a_sweep_of_the_horizon_is_one_picture_of_regret(
 
 def test_another_sweep_has_a_picture_a_point(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = corral(capsys, runs / "arms", "--kind", "regret", "--format", "svg", "--out", tmp_path / "new", "--json")
-    found = json.loads(said)
+    told = json.loads(said)
+    found = told["pictures"]
+    assert told["chunks"] == told["chunks_of_all"] == 12
     assert [(each["kind"], each["at"]) for each in found] == [
         ("regret", "environment.arms = 2"),
         ("regret", "environment.arms = 3"),
@@ -118,11 +124,60 @@ def test_an_incomplete_run_is_drawn_as_far_as_it_goes(
     chunks = sorted((run / "chunks").iterdir())
     chunks[0].unlink()
     said = corral(capsys, run, "--kind", "regret", "--format", "svg")
-    assert f"{len(chunks) - 1} of {len(chunks)} chunks are there" in said
+    assert f"{run} is incomplete: {len(chunks) - 1} of {len(chunks)} chunks are there; corral run {run} plays" in said
+    found = json.loads(corral(capsys, run, "--kind", "regret", "--json"))
+    assert (found["chunks"], found["chunks_of_all"]) == (len(chunks) - 1, len(chunks))
     assert "Means of 2 to 4 replicates" in (run / "plots" / "regret.svg").read_text()
     for chunk in chunks[1:]:
         chunk.unlink()
-    assert "holds no curve yet" in refused(capsys, run)
+    assert f"{run} holds no curve yet; corral run {run} plays what is missing" in refused(capsys, run)
+
+
+def test_chunks_without_entries_do_not_count_and_are_told_of(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(runs / "plain", run)
+    entries = (run / "journal.jsonl").read_text().splitlines(keepends=True)
+    chunks = [line for line in entries if '"chunk"' in line]
+    (run / "journal.jsonl").write_text("".join(line for line in entries if line != chunks[0]))
+    assert " of 6 chunks are there (1 chunk file has no entry in journal.jsonl); " in corral(capsys, run)
+    (run / "journal.jsonl").write_text("".join(line for line in entries if line not in chunks))
+    assert "holds no curve yet (6 chunk files have no entry in journal.jsonl); corral run " in refused(capsys, run)
+
+
+def test_a_folder_is_not_taken_for_an_experiment_of_its_name(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(runs / "plain", "quickstart")
+    shutil.rmtree("quickstart/chunks")
+    assert "quickstart holds no curve yet; corral run ./quickstart plays" in refused(capsys, "quickstart")
+
+
+def test_probabilities_that_never_change_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "uniform.toml").write_text(EXPERIMENT.replace('"corral"', '"uniform"'))
+    play(load(str(tmp_path / "uniform.toml")), engine="serial", out=tmp_path / "run")
+    corral(capsys, tmp_path / "run")
+    assert files(tmp_path / "run" / "plots") == {"regret.png", "plays.png", "rates.png"}
+    assert "with the same probability" in refused(capsys, tmp_path / "run", "--kind", "probabilities")
+
+
+def test_a_file_is_refused_as_a_folder_before_anything_is_drawn(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("kept")
+    importlib.import_module("corral_report.figures")
+    monkeypatch.setattr(sys.modules["corral_report.figures.album"], "regret_figure", None)
+    assert f"{tmp_path / 'file'} is a file; --out takes" in refused(capsys, runs / "plain", "--out", tmp_path / "file")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    assert f"{tmp_path} may not be written to" in refused(capsys, runs / "plain", "--out", tmp_path)
+    assert files(tmp_path) == {"file"} and (tmp_path / "file").read_text() == "kept"
+
+
+def test_wrong_options_make_no_folder(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(capsys, runs / "plain", "--curve", "none", "--out", tmp_path / "new")
+    assert files(tmp_path) == set()
 
 
 @pytest.mark.parametrize(

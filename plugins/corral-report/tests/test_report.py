@@ -171,7 +171,7 @@ def test_no_run_is_refused() -> None:
 def test_an_incomplete_run_says_what_is_missing(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "part"
     shutil.copytree(run.path, folder)
-    for chunk in [*folder.glob("chunks/*-ucb-*"), *folder.glob("chunks/*-exp3p-*-1.npz")]:
+    for chunk in [*folder.glob("chunks/*-ucb-*"), *folder.glob("chunks/*-exp3p-*1.npz")]:
         chunk.unlink()
     page = report([Run.open(folder)]).html()
     assert "exp3p has 2 of 4 replicates; ucb has 0 of 4 replicates." in page
@@ -180,14 +180,52 @@ def test_an_incomplete_run_says_what_is_missing(run: Run, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("which", ["run", "horizons"])
-def test_a_run_with_nothing_in_it_is_still_described(
-    which: str, request: pytest.FixtureRequest, tmp_path: Path
+def test_a_run_with_nothing_in_it_is_refused(
+    which: str, request: pytest.FixtureRequest, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "empty"
     shutil.copytree(request.getfixturevalue(which).path, folder)
     shutil.rmtree(folder / "chunks")
+    assert corral("report", str(run.path), str(folder), "--out", str(tmp_path / "a.html")) == 2
+    said = capsys.readouterr().err
+    assert f"{folder} holds no curve yet; corral run" in said and said.count("\n") == 1
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_a_point_with_nothing_in_it_is_still_described(horizons: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "part"
+    shutil.copytree(horizons.path, folder)
+    for chunk in folder.glob("chunks/1-*"):
+        chunk.unlink()
     page = report([Run.open(folder)]).html()
-    assert "Nothing is there yet." in page and "corral has 0 of 4" in page.replace(" at horizon = 40", "")
+    assert page.count("Nothing is there yet.") == 1 and "corral at horizon = 80 has 0 of 4" in page
+
+
+def test_the_command_says_what_is_missing(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "part"
+    shutil.copytree(run.path, folder)
+    next(folder.glob("chunks/*-ucb-*")).unlink()
+    assert corral("report", str(run.path), str(folder), "--out", str(tmp_path / "a.html")) == 0
+    said = capsys.readouterr().out
+    assert said.count("incomplete") == 1 and f"{folder} is incomplete: 9 of 10 chunks are there; corral run" in said
+
+
+def test_versions_that_went_on_with_a_run_are_shown(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    shutil.copytree(run.path, folder)
+    with (folder / "journal.jsonl").open("a") as journal:
+        for _ in range(2):
+            journal.write(json.dumps({"versions": {**run.versions, "numpy": "1.2.3", "other": "4"}}) + "\n")
+    page = report([Run.open(folder)]).html()
+    table = rows(page)
+    assert ["numpy", run.versions["numpy"], "1.2.3"] in table and ["other", "–", "4"] in table
+    assert "versions are mixed here" in page and "bit by bit" not in page
+    assert ["numpy", run.versions["numpy"]] in rows(report([run]).html())
+
+
+def test_probabilities_that_never_change_are_not_drawn(tmp_path: Path) -> None:
+    page = report([make(tmp_path / "uniform", meta={"name": "uniform"}, compare={})]).html()
+    assert "Mean probability with which" not in page and page.count("<figure>") == 3  # regret, rates, plays
 
 
 def test_one_replicate_has_no_interval(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
 import pytest
-from corral_report.reproduce import plan, reproduce, untried
+from corral_report.reproduce import plan, reproduce, size, untried
 from corral_report.reproduce_report import counted, to_json, write
 
 from corral_core.cli import main
@@ -66,33 +67,45 @@ def command(*words: str) -> int:
 
 def test_the_report_says_what_agrees_and_what_does_not(tiny: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    found = reproduce(plan([tiny], quick=True), out, workers=1)
-    left = untried()
+    planned = plan([tiny], quick=True)
+    found = reproduce(planned, out, workers=1)
+    left = untried(planned)
     page, markdown = write(found, left, out, quick=True)
     assert [judgement.verdict for judgement in found[0].judgements] == ["agrees", "disagrees"]
-    assert counted(found) == "Of 2 claims 1 agree, 1 disagree, and 0 cannot be told."
+    assert counted(found) == (
+        "Of 1 claim in the paper's words 1 agrees, 0 disagree, and 0 cannot be told; "
+        "of 1 reading 0 agree, 1 disagrees, and 0 cannot be told."
+    )
     for text in (page.read_text("utf-8"), markdown.read_text("utf-8")):
         assert "disagrees" in text and "(Reading.)" in text
         assert "the arms are not stated" in text and "400 plays, 8 replicates" in text
         assert "were not written blindly" in text
         assert str(tmp_path) not in text, "no path of this machine"
         assert "corral reproduce tiny.toml --quick" in text
+        assert "bernoulli-arms with means = [0.75, 0.25]" in text.replace("\\", "")
+        assert "smoothed bases; no bias" in text and "2 bases alone" in text
+        assert "95% over all the numbers of a claim" in " ".join(text.split())
     assert r"rarely \| does \*better\*" in markdown.read_text("utf-8")
     assert (out / "pictures/tiny.svg").read_text("utf-8").startswith("<?xml")
     assert "](pictures/tiny.svg)" in markdown.read_text("utf-8")
     told = to_json(found, left, quick=True)
     assert [claim["verdict"] for claim in told["claims"]] == ["agrees", "disagrees"]
+    assert told["claims"][0]["findings"][0]["level"] == 0.95
+    assert told["counts"] == {
+        "words": {"agrees": 1, "disagrees": 0, "cannot be told": 0},
+        "readings": {"agrees": 0, "disagrees": 1, "cannot be told": 0},
+    }
 
 
 def test_it_goes_on_after_an_interruption(tiny: str, tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     planned = plan([tiny], quick=False)
-    write(reproduce(planned, whole, workers=1), untried(), whole, quick=False)
+    write(reproduce(planned, whole, workers=1), untried(planned), whole, quick=False)
     reproduce(planned, broken, workers=1)
     chunks = sorted((broken / "runs" / "tiny" / "chunks").glob("*.npz"))
     chunks[0].unlink()
     kept = chunks[1].stat().st_mtime_ns
-    write(reproduce(planned, broken, workers=1), untried(), broken, quick=False)
+    write(reproduce(planned, broken, workers=1), untried(planned), broken, quick=False)
     assert chunks[0].exists() and chunks[1].stat().st_mtime_ns == kept, "only what was missing is played"
     for name in ("index.html", "reproduction.md", "pictures/tiny.svg"):
         assert (whole / name).read_bytes() == (broken / name).read_bytes()
@@ -108,13 +121,91 @@ def test_the_command(tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert command(tiny, "--out", str(out), "--workers", "1") == 0
     printed = capsys.readouterr()
     assert "1 of 1: tiny, 400 plays, 8 replicates, 2 curves, seed 1" in printed.err
-    assert "Of 2 claims 1 agree, 1 disagree" in printed.out
+    assert "Of 1 claim in the paper's words 1 agrees, 0 disagree" in printed.out
 
 
 def test_another_version_needs_another_folder(tiny: str, tmp_path: Path) -> None:
     reproduce(plan([tiny], quick=True), tmp_path / "out", workers=1)
+    told: list[str] = []
     with pytest.raises(CorralError, match="choose another folder"):
-        reproduce(plan([tiny], quick=False), tmp_path / "out", workers=1)
+        reproduce(plan(["quadratic", tiny], quick=False), tmp_path / "out", workers=1, tell=told.append)
+    assert told == [], "all folders are looked at before anything is played"
+
+
+def test_other_versions_are_seen_before_anything_is_played(tiny: str, tmp_path: Path) -> None:
+    other = tmp_path / "tiny-2.toml"
+    other.write_text(EXPERIMENT.replace('"tiny"', '"tiny-2"'), encoding="utf-8")
+    planned = plan([tiny, str(other)], quick=True)
+    reproduce(planned, tmp_path / "out", workers=1)
+    for name in ("tiny", "tiny-2"):
+        next((tmp_path / "out" / "runs" / name / "chunks").glob("*.npz")).unlink()
+    begun = tmp_path / "out" / "runs" / "tiny-2" / "versions.json"
+    begun.write_text(json.dumps({**json.loads(begun.read_text("utf-8")), "numpy": "0.1"}), encoding="utf-8")
+    told: list[str] = []
+    with pytest.raises(CorralError, match=r"was begun with numpy 0\.1"):
+        reproduce(planned, tmp_path / "out", workers=1, tell=told.append)
+    assert told == []
+
+
+@pytest.mark.parametrize("name", ["index.html", "reproduction.md", "pictures"])
+def test_what_is_something_else_stays(name: str, tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("mine", encoding="utf-8")
+    assert command(tiny, "--out", str(out), "--workers", "1") == 2
+    assert "choose another --out" in " ".join(capsys.readouterr().err.split())
+    assert (out / name).read_text("utf-8") == "mine" and not (out / "runs").exists(), "nothing was played"
+
+
+def test_a_folder_in_the_place_of_the_markdown(tiny: str, tmp_path: Path) -> None:
+    (tmp_path / "out" / "reproduction.md").mkdir(parents=True)
+    assert command(tiny, "--out", str(tmp_path / "out"), "--quiet") == 2
+
+
+SWEEP = """
+[sweep]
+parameter = "horizon"
+values = [1, 20, 40]
+"""
+
+
+def test_what_cannot_be_judged_does_not_end_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Arms without a gap: nobody ever regrets anything, and no exponent can be had of it."""
+    text = EXPERIMENT.replace("[0.75, 0.25]", "[0.5, 0.5]").split("[[claims]]")[0]
+    claims = '[[claims]]\nof = "Theorem 7"\nsays = "so"\nexponent = { "rate(gap=0.5)" = 0.5 }\n'
+    file = tmp_path / "flat.toml"
+    file.write_text(text + SWEEP + claims, encoding="utf-8")
+    out = tmp_path / "out"
+    assert command(str(file), "--out", str(out), "--workers", "1", "--json", "--quiet") == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["verdict"] == "cannot be told"
+    (finding,) = claim["findings"]
+    assert "means above zero" in finding["what"] and finding["low"] is finding["estimate"] is None
+    assert "means above zero" in (out / "reproduction.md").read_text("utf-8")
+    assert "exponent of rate" in (out / "index.html").read_text("utf-8")
+
+
+def test_one_play_is_no_plays(tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(EXPERIMENT.replace("horizon = 400", "horizon = 1"), encoding="utf-8")
+    assert size(plan([str(file)], quick=True)[0].points).startswith("1 play, 8 replicates")
+
+
+def test_a_file_of_ones_own_is_not_promised_the_replicates_of_a_paper(tiny: str, tmp_path: Path) -> None:
+    planned = plan([tiny], quick=False)
+    _, markdown = write(reproduce(planned, tmp_path, workers=1), untried(planned), tmp_path, quick=False)
+    told = markdown.read_text("utf-8")
+    assert "full version" in told and "paper's replicates" not in told
+
+
+def test_claims_about_a_regret_that_nobody_knows_are_refused(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from corral_mab.environments.arms import BernoulliArms
+
+    there = BernoulliArms.problem.fget
+    assert there is not None
+    monkeypatch.setattr(BernoulliArms, "problem", property(lambda self: attrs.evolve(there(self), regret=False)))
+    with pytest.raises(CorralError, match="about regret, which nobody knows"):
+        plan([tiny], quick=True)
 
 
 @pytest.mark.parametrize(
@@ -139,14 +230,26 @@ def test_a_file_in_the_place_of_the_folder(tiny: str, tmp_path: Path, capsys: py
     assert (tmp_path / "out").read_text("utf-8") == "mine"
 
 
-def test_what_is_not_installed_is_named() -> None:
-    left = untried()
+def test_what_was_not_tried_is_named(tiny: str, tmp_path: Path) -> None:
+    planned = plan([tiny], quick=True)
+    left = untried(planned)
     assert left.absent["riverswim"] == known("experiment")["riverswim"] == "corral-tabular"
     assert "quickstart" in left.silent and "linear-arms" not in left.silent
+    assert left.unasked["linear-arms"] == ("Figure 1, left",), "each item once"
+    _, markdown = write(reproduce(planned, tmp_path, workers=1), left, tmp_path, quick=True)
+    told = " ".join(markdown.read_text("utf-8").split())
+    assert "riverswim, riverswim-qlearning (Figure 3): corral-tabular is not installed" in told
+    assert "unknown-feature-dimension (Theorem 6.6): corral-lsvi is not installed" in told
+    assert "linear-arms (Figure 1, left): not asked for" in told
+    assert "Lemma 6.2" in told
+    assert untried(plan([], quick=True)).unasked == {}
 
 
 def test_all_registered_claims_are_planned() -> None:
-    names = [each.name for each in plan([], quick=True)]
+    planned = plan([], quick=True)
+    names = [each.name for each in planned]
     assert {"linear-arms", "independent-arms", "epsilon-greedy", "known-bound", "lower-bound-sqrt"} <= set(names)
     assert "unknown-dimension" not in names, "it takes an hour"
+    rows = [each.stated.claims[0].of for each in planned if each.stated.claims[0].of.startswith("Table 1")]
+    assert [row.split(", ")[1] for row in rows] == ["top row", "middle row", "bottom row"]
     assert plan(["linear-arms"], quick=False)[0].points[0].replicates == 500, "the first figure, as the paper has it"

@@ -28,15 +28,16 @@ def export(
     from corral_core.cli.text import say
     from corral_core.store import Run
     from corral_report.export import export as write
+    from corral_report.progress import incomplete
 
     opened = Run.open(run)
     written = write(opened, run / "tables" if out is None else out, formats=form, points=points)
-    there, all_of_them = len(opened.finished()), len(opened.tasks)
     if as_json:
         files = [{"path": str(file.path), "rows": file.rows} for file in written]
-        print(json.dumps({"files": files, "chunks": there, "chunks_of_all": all_of_them}, indent=2))
+        counts = {"chunks": len(opened.finished()), "chunks_of_all": len(opened.tasks)}
+        print(json.dumps({"files": files, **counts}, indent=2))
         return
-    if there < all_of_them:
-        say(f"The run is incomplete: {there} of {all_of_them} chunks are there.")
+    if missing := incomplete(opened):
+        say(missing)
     for file in written:
         say(f"{file.path}: {file.rows:,} row{'s' * (file.rows != 1)}")

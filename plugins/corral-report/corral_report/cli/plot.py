@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from corral_report.sizes import BROAD, LEAST, MOST
+
 
 def register(app: typer.Typer) -> None:
     app.command("plot")(plot)
@@ -29,37 +31,62 @@ def plot(
     format_: Annotated[
         list[str] | None, typer.Option("--format", help="png, svg or pdf; several may be given.")
     ] = None,
-    width: Annotated[float, typer.Option(help="Width in inches.")] = 7.5,
-    height: Annotated[float, typer.Option(help="Height in inches; names and rows that need more get it.")] = 4.2,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of the pictures.")] = False,
+    width: Annotated[float, typer.Option(help="Width in inches.")] = BROAD[0],
+    height: Annotated[
+        float, typer.Option(help="Height in inches; headings, names and rows that need more get it.")
+    ] = BROAD[1],
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Draw the regret of a run, and what its meta-algorithms did with their bases."""
-    from corral_core.cli.listing import show_json, show_table
+    import json
+
+    from corral_core.cli.listing import show_table
     from corral_core.cli.text import say
     from corral_core.errors import CorralError
     from corral_core.parsing import suggestion
     from corral_core.store import Run
     from corral_report.figures import FORMATS, album, save
+    from corral_report.progress import incomplete
 
     formats = list(dict.fromkeys(format_ or ["png"]))
     for each in formats:
         if each not in FORMATS:
             raise CorralError(f"there is no format {each!r}{suggestion(each, FORMATS)}")
-    if not (3 <= width <= 40 and 2.5 <= height <= 40):
-        raise CorralError(f"--width must be 3 to 40 inches and --height 2.5 to 40, not {width:g} and {height:g}")
+    if not (LEAST[0] <= width <= MOST and LEAST[1] <= height <= MOST):
+        raise CorralError(
+            f"--width must be {LEAST[0]:g} to {MOST:g} inches and --height {LEAST[1]:g} to {MOST:g}, "
+            f"not {width:g} and {height:g}"
+        )
     found = Run.open(run)
-    there, wanted = len(found.finished()), len(found.tasks)
-    folder = run / "plots" if out is None else out
-    pictures = []
     kinds = list(dict.fromkeys(kind or ()))
-    for picture in album(found, kinds=kinds, curves=curve or (), band=band, scale=scale, size=(width, height)):
+    drawn = album(found, kinds=kinds, curves=curve or (), band=band, scale=scale, size=(width, height))
+    folder = run / "plots" if out is None else out
+    _prepare(folder)
+    pictures = []
+    for picture in drawn:
         for each in formats:
             path = folder / f"{picture.name}.{each}"
             save(picture.figure, path)
             pictures.append({"kind": picture.kind, "at": picture.at, "curve": picture.curve, "file": str(path)})
     if as_json:
-        show_json(pictures)
+        counts = {"chunks": len(found.finished()), "chunks_of_all": len(found.tasks)}
+        print(json.dumps({"pictures": pictures, **counts}, indent=2))
         return
-    if there < wanted:
-        say(f"{run} is not complete: {there} of {wanted} chunks are there, and only those are drawn.")
+    if missing := incomplete(found):
+        say(missing)
     show_table(("picture", "file"), [(picture["kind"], picture["file"]) for picture in pictures])
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, or refuse it: better before the work than after it."""
+    import os
+
+    from corral_core.errors import CorralError
+    from corral_core.files import usable
+
+    with usable(folder):
+        if folder.exists() and not folder.is_dir():
+            raise CorralError(f"{folder} is a file; --out takes the name of a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise CorralError(f"{folder} may not be written to; choose another --out")

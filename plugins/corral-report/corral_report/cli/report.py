@@ -17,10 +17,15 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
 ) -> None:
     """Write runs as one HTML page: pictures, tables, settings, and how to play them again."""
+    from corral_core.cli.text import say
     from corral_core.store import Run
     from corral_report.page import check_target
+    from corral_report.progress import incomplete
     from corral_report.report import report as made
 
     check_target(out)
-    made([Run.open(run) for run in runs]).write(out)
+    found = [Run.open(run) for run in runs]
+    made(found).write(out)
+    for missing in filter(None, map(incomplete, found)):
+        say(missing)
     print(f"The report is in {out}")

@@ -37,10 +37,9 @@ def reproduce(
     from corral_core.cli.watching import watcher
     from corral_core.errors import CorralError, Interrupted
     from corral_core.files import usable
-    from corral_report.page import check_target
     from corral_report.reproduce import plan, untried
     from corral_report.reproduce import reproduce as played
-    from corral_report.reproduce_report import counted, to_json, write
+    from corral_report.reproduce_report import check_targets, counted, says, to_json, write
 
     if quick and full:
         raise CorralError("--quick and --full cannot both be; leave one out")
@@ -51,7 +50,7 @@ def reproduce(
     out = out or Path("reproduction-quick" if quick else "reproduction-full")
     with usable(out):
         out.mkdir(parents=True, exist_ok=True)
-    check_target(out / "index.html")
+    check_targets(out)
 
     def tell(sentence: str) -> None:
         if not quiet:
@@ -69,13 +68,13 @@ def reproduce(
         )
     except KeyboardInterrupt:
         raise Interrupted(f"The same command goes on with what is in {out}") from None
-    left = untried()
+    left = untried(planned)
     page, markdown = write(found, left, out, quick=quick)
     if as_json:
         print(json.dumps(to_json(found, left, quick), indent=2, allow_nan=False))
         return
     rows = [
-        (each.claim.of, each.verdict, one.planned.points[0].name, each.claim.says)
+        (each.claim.of, each.verdict, one.planned.points[0].name, says(each.claim))
         for one in found
         for each in one.judgements
     ]

@@ -1,7 +1,7 @@
 """Pictures of runs: plain matplotlib figures, readable without colour, and the same bytes every time."""
 
 from corral_report.figures.album import Picture, album, sweeps_horizon
-from corral_report.figures.bases import plays_figure, probabilities_figure
+from corral_report.figures.bases import constant, plays_figure, probabilities_figure
 from corral_report.figures.output import FORMATS, save, svg
 from corral_report.figures.rates import Fit, fit, rates_figure
 from corral_report.figures.regret import BANDS, band_edges, horizon_figure, regret_figure
@@ -13,6 +13,7 @@ __all__ = [
     "Picture",
     "album",
     "band_edges",
+    "constant",
     "fit",
     "horizon_figure",
     "plays_figure",

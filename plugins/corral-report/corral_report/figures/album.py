@@ -13,10 +13,11 @@ from corral_core.parsing import suggestion
 from corral_core.results import Result
 from corral_core.settings import Setting
 from corral_core.store import Run
-from corral_report.figures.bases import plays_figure, probabilities_figure
+from corral_report.figures.bases import constant, plays_figure, probabilities_figure
 from corral_report.figures.rates import rates_figure
 from corral_report.figures.regret import check_band, horizon_figure, regret_figure
-from corral_report.figures.style import SIZE, Size
+from corral_report.progress import nothing
+from corral_report.sizes import BROAD, Size
 
 KINDS = ("regret", "probabilities", "plays", "rates")
 
@@ -37,20 +38,34 @@ def album(
     curves: Sequence[str] = (),
     band: str = "deviation",
     scale: float = 1.0,
-    size: Size = SIZE,
+    size: Size = BROAD,
 ) -> Iterator[Picture]:
-    """Every picture of these kinds, one at a time; all that make sense unless kinds are named."""
+    """Every picture of these kinds, one at a time; all that make sense unless kinds are named.
+
+    What is wrong is said at once, before anything is drawn.
+    """
     for kind in kinds:
         if kind not in KINDS:
             raise CorralError(f"there is no picture {kind!r}{suggestion(kind, KINDS)}")
     results = _chosen(run, curves)
     check_band(results, band, scale)
     _possible(kinds, results)
+    return _pictures(run, results, kinds or KINDS, band, scale, size)
+
+
+def sweeps_horizon(settings: Sequence[Setting]) -> bool:
+    """Whether every point has a horizon of its own."""
+    return 1 < len(settings) == len({setting.horizon for setting in settings})
+
+
+def _pictures(
+    run: Run, results: Sequence[Result], kinds: Sequence[str], band: str, scale: float, size: Size
+) -> Iterator[Picture]:
     points = [[result for result in results if result.setting is setting] for setting in run.settings]
     points = [mine for mine in points if mine]
     swept = sweeps_horizon(run.settings)
     known = all(result.regret is not None for result in results)
-    for kind in kinds or KINDS:
+    for kind in kinds:
         if kind == "regret" and swept:
             figure = horizon_figure(results, band=band, scale=scale, size=size)
             yield Picture(kind, "", "", "regret", figure)
@@ -59,11 +74,6 @@ def album(
         else:
             for mine in points:
                 yield from _of_point(kind, mine, run, band, scale, size)
-
-
-def sweeps_horizon(settings: Sequence[Setting]) -> bool:
-    """Whether every point has a horizon of its own."""
-    return 1 < len(settings) == len({setting.horizon for setting in settings})
 
 
 def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: float, size: Size) -> Iterator[Picture]:
@@ -81,7 +91,9 @@ def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: 
     elif kind == "probabilities":
         taken: set[str] = set()
         for result in metas:
-            slug, name = _slug(result.line.name), _slug(result.line.name)
+            if constant(result):
+                continue
+            name = slug = _slug(result.line.name)
             again = 2
             while name in taken:
                 name, again = f"{slug}-{again}", again + 1
@@ -93,7 +105,7 @@ def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: 
 def _chosen(run: Run, curves: Sequence[str]) -> list[Result]:
     results = run.results()
     if not results:
-        raise CorralError(f"{run.path} holds no curve yet; corral run goes on with it, or begins it again")
+        raise nothing(run)
     names = list(dict.fromkeys(line.name for setting in run.settings for line in setting.lines))
     for name in curves:
         if name not in names:
@@ -110,6 +122,8 @@ def _possible(kinds: Sequence[str], results: Sequence[Result]) -> None:
             raise CorralError("rates are about regret, and nobody knows the regret of this run; --kind regret shows it")
         if kind in ("probabilities", "plays") and all(result.line.meta is None for result in results):
             raise CorralError(f"{kind} are of meta-algorithms, and there is none among these curves")
+        if kind == "probabilities" and all(result.line.meta is None or constant(result) for result in results):
+            raise CorralError("these meta-algorithms choose all bases with the same probability, from first to last")
 
 
 def _slug(name: str) -> str:

@@ -16,8 +16,6 @@ from corral_report.figures.regret import replicates_of
 from corral_report.figures.style import (
     HATCHES,
     INK,
-    SIZE,
-    Size,
     canvas,
     drawing,
     heading,
@@ -26,13 +24,15 @@ from corral_report.figures.style import (
     look,
     wrapped_name,
 )
+from corral_report.sizes import BROAD, Size
 
 ROW = 0.32  # inches that a base takes at least
+ROUNDING = 1e-6  # of probabilities
 GAP = 0.15  # between rows, in heights of a row
 
 
 @drawing
-def probabilities_figure(result: Result, *, size: Size = SIZE) -> Figure:
+def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
     """The mean probability of each base over time: a row a base, all on one scale, so that no colour is needed."""
     if result.line.meta is None:
         raise CorralError(f"{result.line.name} is a base alone: there are no probabilities to draw")
@@ -40,9 +40,9 @@ def probabilities_figure(result: Result, *, size: Size = SIZE) -> Figure:
     count = len(result.line.bases)
     top = max(float(probabilities.max()), 1e-9)
     at = result.setting.at
-    label = f"Probabilities of the bases of {result.line.name}" + (f", {at}" if at else "")
     labels = [wrapped_name(name, _wide(size)) for name in result.line.bases]
-    figure, axes = canvas((size[0], _height(size, labels, 1)), label)
+    shares = _shares(result, size)
+    figure, axes = canvas((size[0], _height(size, [*labels, *shares], count, 1)))
     colour = look(result, 1)["color"]
     for place in range(count):
         foot = count - 1 - place
@@ -58,7 +58,7 @@ def probabilities_figure(result: Result, *, size: Size = SIZE) -> Figure:
     axes.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], labels)
     axes.tick_params(axis="y", length=0)
     ends = axes.secondary_yaxis("right")
-    ends.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], _shares(result))
+    ends.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], shares)
     ends.tick_params(axis="y", length=0)
     ends.spines["right"].set_visible(False)
     heading(
@@ -74,7 +74,7 @@ def probabilities_figure(result: Result, *, size: Size = SIZE) -> Figure:
 
 
 @drawing
-def plays_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
+def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
     """Mean plays of each base at the end, a bar for each meta-algorithm of one point."""
     metas = [result for result in results if result.line.meta is not None]
     if not metas:
@@ -82,9 +82,7 @@ def plays_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
     bases = list(dict.fromkeys(name for result in metas for name in result.line.bases))
     at = metas[0].setting.at
     labels = [wrapped_name(name, _wide(size)) for name in bases]
-    figure, axes = canvas(
-        (size[0], _height(size, labels, len(metas))), "Plays of each base" + (f", {at}" if at else "")
-    )
+    figure, axes = canvas((size[0], _height(size, labels, len(bases), len(metas))))
     thick, handles = 0.84 / len(metas), []
     most = max(float(result.plays_of[-1].max()) for result in metas)
     for place, result in enumerate(metas):
@@ -114,10 +112,16 @@ def plays_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
     return figure
 
 
-def _height(size: Size, labels: Sequence[str], bars: int) -> float:
+def constant(result: Result) -> bool:
+    """Whether all bases were as likely at all times, so that there is nothing to see."""
+    probabilities = result.probabilities
+    return bool(np.ptp(probabilities.mean) < ROUNDING and not (probabilities.deviation > ROUNDING).any())
+
+
+def _height(size: Size, labels: Sequence[str], rows: int, bars: int) -> float:
     """The figure's, or as much as the rows need."""
     row = max(ROW, 0.16 * bars, 0.15 * max(label.count("\n") + 1 for label in labels) + 0.06)
-    return max(size[1], row * len(labels) + 1.3)
+    return max(size[1], row * rows + 1.3)
 
 
 def _wide(size: Size) -> int:
@@ -130,8 +134,8 @@ def _width(labels: Sequence[str]) -> float:
     return 0.075 * max(len(line) for label in labels for line in label.split("\n"))
 
 
-def _shares(result: Result) -> list[str]:
-    words = []
+def _shares(result: Result, size: Size) -> list[str]:
+    words, space = [], " " if size[0] > BROAD[0] / 2 else "\n"
     for share, dropped in zip(result.probabilities.mean[-1], result.dropped[-1], strict=True):
-        words.append(f"{share:.3f}" + (f"\ndropped in {dropped:.0%}" if dropped else ""))
+        words.append(f"{share:.3f}" + (f"\ndropped{space}in {dropped:.0%}" if dropped else ""))
     return words

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import html
 import io
 import re
 from pathlib import Path
@@ -37,22 +35,9 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def svg(figure: Figure) -> str:
-    """An `<svg>` element for a page, among others: its ids are its own, its background is that of the page.
-
-    Text and axes have the page's `currentColor`, so that they can be read on light and on dark.
-    """
+    """A picture for `Page.figure`: with the page's background, and its `currentColor` for text and axes."""
     text = _bytes(figure, "svg", facecolor="none").decode()
-    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    prefix = "f" + hashlib.sha256(text.encode()).hexdigest()[:10]
-
-    def own(tag: re.Match[str]) -> str:
-        found = re.sub(r'\bid="', f'id="{prefix}-', tag[0])
-        found = re.sub(r'href="#', f'href="#{prefix}-', found)
-        return found.replace("url(#", f"url(#{prefix}-").replace(INK, "currentColor")
-
-    text = re.sub(r"<[^>]*>", own, text)
-    told = html.escape(str(figure.get_label()))
-    return text.replace("<svg ", f'<svg role="img" aria-label="{told}" ', 1)
+    return re.sub(r"<[^>]*>", lambda tag: tag[0].replace(INK, "currentColor"), text)
 
 
 def _bytes(figure: Figure, kind: str, **options: Any) -> bytes:

@@ -11,14 +11,12 @@ from matplotlib.figure import Figure
 from corral_core.errors import CorralError
 from corral_core.results import Result
 from corral_core.rows import Array
+from corral_core.statistics import slope_weights
 from corral_report.figures.regret import by_name, replicates_of
 from corral_report.figures.style import (
     INK,
     LOW,
-    SIZE,
-    Size,
     canvas,
-    clean,
     drawing,
     heading,
     legend,
@@ -26,6 +24,7 @@ from corral_report.figures.style import (
     look,
     wrapped_name,
 )
+from corral_report.sizes import BROAD, Size
 
 LATER = 0.1  # a slope within one curve is fitted from this part of the horizon on
 
@@ -38,7 +37,7 @@ class Fit(NamedTuple):
 
 
 def fit(plays: Array, means: Array) -> Fit | None:
-    """Least squares on logarithms: with x = log plays, y = log means, slope = cov(x, y)/var(x).
+    """Least squares on logarithms: ln(mean) = ln(constant) + slope ln(plays).
 
     Means that are not positive are left out; None where fewer than two different plays remain.
     """
@@ -47,13 +46,12 @@ def fit(plays: Array, means: Array) -> Fit | None:
     if len(np.unique(plays[usable])) < 2:
         return None
     x, y = np.log(plays[usable]), np.log(means[usable])
-    apart = x - x.mean()
-    slope = float(apart @ (y - y.mean()) / (apart @ apart))
+    slope = float(slope_weights(x) @ y)
     return Fit(slope, float(np.exp(y.mean() - slope * x.mean())))
 
 
 @drawing
-def rates_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
+def rates_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
     """Regret against plays for the curves of one point, or final regret against horizons, with fitted slopes."""
     if not results:
         raise CorralError("there is no curve to draw")
@@ -61,8 +59,9 @@ def rates_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
         raise CorralError("rates are about regret, and nobody knows the regret of this run")
     sweep = len({result.setting.horizon for result in results}) > 1
     at = "" if sweep else results[0].setting.at
-    figure, axes = canvas(size, "How fast regret grows" + (f", {at}" if at else ""))
+    figure, axes = canvas(size)
     handles, names, ends = [], [], []
+    thin = ""
     for name, mine in by_name(results).items():
         plays, means = _curve(mine, sweep)
         later = np.ones(len(plays), dtype=bool) if sweep else plays >= LATER * plays[-1]
@@ -76,11 +75,12 @@ def rates_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
             middle = np.exp(np.log(span).mean())
             fitted = found.constant * span**found.slope
             axes.plot(span, fitted, color=INK, linewidth=0.9, zorder=5)
+            thin = "; thin, for metas: fits; thin dotted: theory's"
             for exponent in dict.fromkeys((*exponents[:1], *exponents[-1:])):
                 promised = found.constant * middle**found.slope * (span / middle) ** exponent
                 axes.plot(span, promised, color=style["color"], linestyle=":", linewidth=1.1, zorder=2)
         handles.append(line)
-        names.append(wrapped_name(f"{clean(name)}:") + "\n" + _slopes(found, exponents))
+        names.append(f"{wrapped_name(name)}:\n{_slopes(found, exponents)}")
         ends.append(float(means[-1]))
     order = np.argsort(-np.array(ends), kind="stable")
     axes.set_xlabel("horizon (plays, logarithmic)" if sweep else "plays (logarithmic)")
@@ -91,7 +91,7 @@ def rates_figure(results: Sequence[Result], *, size: Size = SIZE) -> Figure:
     _ranges(figure, results, sweep)
     room = legend(figure, [handles[place] for place in order], [names[place] for place in order])
     part = "final regret at each horizon" if sweep else f"plays from {LATER:.0%} of the horizon"
-    caption = f"{replicates_of(results)}; slopes fitted to {part}; dotted: theory's, for metas"
+    caption = f"{replicates_of(results)}; slopes fitted to {part}{thin}"
     heading(figure, [results[0].setting.name, at], caption, room)
     return figure
 

@@ -17,17 +17,15 @@ from corral_core.rows import Array
 from corral_core.store import Run
 from corral_report.figures.style import (
     LOW,
-    SIZE,
-    Size,
     canvas,
-    clean,
     drawing,
     heading,
     legend,
     linear_axis,
     look,
-    wrapped_name,
+    with_number,
 )
+from corral_report.sizes import BROAD, Size
 
 BANDS = ("deviation", "error", "quantiles", "none")
 QUANTILES = (0.1, 0.9)
@@ -45,13 +43,12 @@ def regret_figure(
     band: str = "deviation",
     scale: float = 1.0,
     run: Run | None = None,
-    size: Size = SIZE,
+    size: Size = BROAD,
 ) -> Figure:
     """Mean regret against plays, for the curves of one point. `run` is needed for quantiles."""
     check_band(results, band, scale)
     known = all(result.regret is not None for result in results)
-    at = results[0].setting.at
-    figure, axes = canvas(size, f"Mean {'regret' if known else 'reward'} against plays" + (f", {at}" if at else ""))
+    figure, axes = canvas(size)
     drawn = {}
     for result in results:
         moments = quantity(result, known)
@@ -71,12 +68,12 @@ def horizon_figure(
     *,
     band: str = "deviation",
     scale: float = 1.0,
-    size: Size = SIZE,
+    size: Size = BROAD,
 ) -> Figure:
     """Mean final regret against the horizon, for the curves of all points of a sweep of the horizon."""
     check_band(results, band, scale)
     known = all(result.regret is not None for result in results)
-    figure, axes = canvas(size, f"Mean final {'regret' if known else 'reward'} against the horizon")
+    figure, axes = canvas(size)
     drawn = {}
     for name, mine in by_name(results).items():
         horizons = np.array([result.setting.horizon for result in mine])
@@ -200,7 +197,7 @@ def _finish(
     room = legend(
         figure,
         [drawn[name][0] for name in names],
-        [wrapped_name(f"{clean(name)}: {number(drawn[name][1])}") for name in names],
+        [with_number(name, number(drawn[name][1])) for name in names],
     )
     caption = replicates_of(results)
     if band != "none" and any(result.replicates > 1 for result in results):

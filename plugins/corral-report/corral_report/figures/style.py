@@ -24,19 +24,21 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from corral_core.results import Result
 from corral_core.rows import Array
+from corral_report.sizes import Size
 
 P = ParamSpec("P")
-Size = tuple[float, float]
 
-SIZE: Size = (7.5, 4.2)  # inches
 ROOM = 3.2  # inches that a legend leaves to the axes and their labels at least
 LOW = 3.8  # inches: a lower figure has no room for a long label in one line
+LINE = 0.16  # inches that a line of a heading takes
+USUAL = 2  # lines of a heading for which a figure has room
 INK = "#1b1b1d"  # not quite black, so that it can be told from other colours in an SVG
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)), (0, (9, 2, 1, 2, 1, 2)))
+# No dots: those are for theory.
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 2, 1, 2, 1, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo")
-WIDE, LINES = 34, 3  # characters of a line of a name, and lines
+WIDE, LONGEST = 34, 102  # characters of a line of a name, and of a whole name
 STYLE: dict[str, Any] = {
     "font.size": 9,
     "text.color": INK,
@@ -93,11 +95,10 @@ def drawing(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     return drawn
 
 
-def canvas(size: Size, label: str) -> tuple[Figure, Axes]:
-    """A figure with one axes; its label is what a reader who cannot see it is told."""
+def canvas(size: Size) -> tuple[Figure, Axes]:
+    """A figure with one axes."""
     figure = Figure(figsize=size, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
-    figure.set_label(clean(label))
     return figure, figure.add_subplot()
 
 
@@ -109,15 +110,28 @@ def clean(text: str) -> str:
 def wrapped_name(name: str, wide: int = WIDE) -> str:
     """A name in a few lines, broken after spaces, commas, hyphens and the like; the middle of a long one is cut out."""
     name = clean(name)
-    if len(name) > wide * LINES:
-        half = wide * LINES // 2 - 1
+    if len(name) > LONGEST:
+        half = LONGEST // 2 - 1
         name = f"{name[:half]}…{name[-half:]}"
     lines = [""]
-    for part in re.findall(rf"[^ ,(/_-]{{1,{wide - 2}}}[ ,(/_-]{{0,2}}|[ ,(/_-]{{1,{wide}}}", name):
+    for part in _parts(name, wide):
         if lines[-1] and len(lines[-1] + part.rstrip()) > wide:
             lines.append("")
         lines[-1] += part
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _parts(name: str, wide: int) -> Iterator[str]:
+    """What may stand on lines of their own; what is too long for one is broken after =, or anywhere."""
+    for part in re.findall(rf"[^ ,(/_-]+[ ,(/_-]{{0,2}}|[ ,(/_-]{{1,{wide}}}", name):
+        yield from [part] if len(part.rstrip()) <= wide else re.findall(rf"[^=]{{1,{wide - 1}}}=?|=", part)
+
+
+def with_number(name: str, value: str) -> str:
+    """A name in a few lines and its number, which is not broken."""
+    found = wrapped_name(name)
+    fits = len(found.rpartition("\n")[2]) + len(value) + 2 <= WIDE
+    return f"{found}:{' ' if fits else chr(10)}{value}"
 
 
 def look(result: Result, points: int) -> dict[str, Any]:
@@ -170,10 +184,16 @@ def logarithmic_axis(axis: Any, low: float, high: float) -> None:
 
 
 def heading(figure: Figure, of: Sequence[str], caption: str, room: float) -> None:
-    """The experiment, with its curve or swept point, and what is drawn: in lines that the room in inches allows."""
+    """The experiment, with its curve or swept point, and what is drawn: in lines that the room in inches allows.
+
+    The figure grows where there are more lines than usual.
+    """
     wide = max(int((room - 0.2) * 13), 20)
-    parts = [clean(", ".join(filter(None, of))), caption]
-    lines = [line for part in parts for line in textwrap.wrap(part, wide, break_on_hyphens=False)]
+    lines = textwrap.wrap(clean(", ".join(filter(None, of))), wide) + textwrap.wrap(
+        caption, wide, break_on_hyphens=False
+    )
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + LINE * max(len(lines) - USUAL, 0))
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9)
 
 

@@ -1,0 +1,38 @@
+"""How far a run has come, in sentences."""
+
+from __future__ import annotations
+
+from corral_core.errors import CorralError
+from corral_core.files import usable
+from corral_core.store import Run
+
+
+def incomplete(run: Run) -> str:
+    """What is missing of a run; nothing where it is complete."""
+    there, wanted = len(run.finished()), len(run.tasks)
+    if there == wanted:
+        return ""
+    return (
+        f"{run.path} is incomplete: {there} of {wanted} chunks are there{_not_entered(run)}; "
+        f"{run.command} plays what is missing."
+    )
+
+
+def check_begun(run: Run) -> None:
+    """Refuse a run of which no chunk is there."""
+    if not run.finished():
+        raise nothing(run)
+
+
+def nothing(run: Run) -> CorralError:
+    """For a run of which no chunk is there."""
+    return CorralError(f"{run.path} holds no curve yet{_not_entered(run)}; {run.command} plays what is missing")
+
+
+def _not_entered(run: Run) -> str:
+    """Chunks that do not count, because nothing tells whether they are whole."""
+    with usable(run.path):
+        count = sum(path.name not in run.journal for path in run.path.glob("chunks/*.npz"))
+    if not count:
+        return ""
+    return f" ({count} chunk file{'s have' if count > 1 else ' has'} no entry in journal.jsonl)"
