@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from corral_core.claims import stated
 from corral_core.cli import COMMANDS, command_line
-from corral_core.experiment import parse, sweep
+from corral_core.experiment import parse, read, sweep
 from corral_core.plugins import HOOKS, KINDS, Plugins
 from corral_core.registry import get_registry
 
@@ -222,3 +223,11 @@ def test_the_hooks_page_says_what_happens(
     herd = plugins.records()[-1]
     assert (herd.status, herd.problems) == (status, (said,))
     assert f"`{said}`" in (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+
+
+def test_the_reproduction_speaks_of_every_experiment_that_states_claims() -> None:
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE))
+    for entry in get_registry().entries("experiment"):
+        for claim in stated(read(entry.name)).claims:
+            assert f"- {claim.of}, " in sections[entry.name]
