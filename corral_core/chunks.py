@@ -87,5 +87,5 @@ def run_chunk(experiment: Experiment, curve: str, chunk: int, progress: Listener
             f"in memory; set chunk to less in the experiment file"
         ) from None
     except Exception as bug:
-        bug.add_note(f"in experiment {experiment.name}, curve {curve}, chunk {chunk}")
+        bug.add_note(f"in experiment {experiment.name}, curve {curve}, chunk {chunk + 1}")
         raise

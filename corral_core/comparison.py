@@ -21,7 +21,7 @@ from corral_core.results import Result
 from corral_core.rows import Array
 from corral_core.settings import Setting
 from corral_core.statistics import Interval, Verdict, bootstrap_difference, chance, difference, holm, mean_interval
-from corral_core.store import Run
+from corral_core.store import Run, chunks_in_words
 
 LEAST_SAMPLES = 10_000
 
@@ -220,7 +220,9 @@ def _not_begun(runs: dict[str, Run], point: str, there: list[Entry], curves: Seq
         for line in setting.lines
         if (name, line.name) not in begun and not curves
     ]
-    return [f"Nothing is there yet of {', '.join(missing)}."] if missing else []
+    damaged = [(name, len(run.damaged())) for name, run in runs.items()]
+    notes = [f"{name}: {chunks_in_words(count)} damaged and left out." for name, count in damaged if count]
+    return notes + ([f"Nothing is there yet of {', '.join(missing)}."] if missing else [])
 
 
 def _means(entries: list[Entry], point: str, against: str | None, level: float, notes: list[str]) -> Table:

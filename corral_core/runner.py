@@ -13,7 +13,7 @@ from corral_core.experiment import Experiment
 from corral_core.registry import get_registry
 from corral_core.results import Result, gather, in_order
 from corral_core.settings import settings
-from corral_core.store import folder
+from corral_core.store import chunks_in_words, folder
 from corral_core.watch import Watch
 from corral_core.workers import cores
 
@@ -33,9 +33,9 @@ def play(
     watch = watch or Watch()
     if out is None:
         alone = workers == 1 or len(everything) == 1
-        chosen = _engine("serial" if engine == "processes" and alone else engine, workers)
+        name = "serial" if engine == "processes" and alone else engine
         with watch:
-            return gather(settings(points), in_order(_played(chosen, points, everything, watch)))
+            return gather(settings(points), in_order(_played(name, workers, points, everything, watch)))
     with folder(out, points) as kept:
         there = set(kept.run.finished())
         if missing := [task for task in everything if task not in there]:
@@ -43,27 +43,30 @@ def play(
         with watch:
             for task in there:
                 watch.finished(task)
-            for done in _played(_engine(engine, workers), points, missing, watch):
-                if not kept.keep(done):
-                    watch.trouble(f"{done.task.words} has other bits than before: versions or the machine have changed")
+            if damaged := kept.run.damaged():
+                watch.trouble(f"{chunks_in_words(len(damaged))} damaged, and will be played again")
+            try:
+                for done in _played(engine, workers, points, missing, watch):
+                    if not kept.keep(done):
+                        watch.trouble(f"{done.task.words} has other bits than before: versions or the machine changed")
+            except CorralError as stopped:
+                raise CorralError(f"{stopped}; what is done is kept, and {kept.run.command} goes on") from None
         kept.complete()
         return kept.run.results()
 
 
-def _engine(name: str, workers: int | None) -> Engine:
-    engine: Engine = get_registry().load("engine", name)(workers or cores())
-    return engine
-
-
-def _played(engine: Engine, points: Sequence[Experiment], wanted: Sequence[Task], watch: Watch) -> Iterator[Done]:
+def _played(
+    name: str, workers: int | None, points: Sequence[Experiment], wanted: Sequence[Task], watch: Watch
+) -> Iterator[Done]:
     """Every task once, as it is done. Those that are lost are told of when the rest is done."""
     if not wanted:
         return
+    engine: Engine = get_registry().load("engine", name)(workers or cores())
     waited, lost = set(wanted), []
     with closing(engine.run(points, wanted, watch)) as running:
         for outcome in running:
             if not isinstance(outcome, (Done, Lost)) or outcome.task not in waited:
-                raise CorralError(f"the engine {type(engine).__name__} must yield every task once, as Done or Lost")
+                raise CorralError(f"the engine {name} must yield every task once, as Done or Lost")
             waited.discard(outcome.task)
             if isinstance(outcome, Lost):
                 lost.append(outcome)
@@ -73,9 +76,10 @@ def _played(engine: Engine, points: Sequence[Experiment], wanted: Sequence[Task]
                 yield outcome
                 watch.finished(outcome.task)
     if waited:
-        raise CorralError(f"the engine {type(engine).__name__} left out {len(waited)} of {len(wanted)} chunks")
+        left = next(task for task in wanted if task in waited)
+        raise CorralError(f"the engine {name} left out {len(waited)} of {len(wanted)} chunks, {left.words} among them")
     if lost:
         raise CorralError(
-            f"{len(lost)} of {len(wanted)} chunks could not be played: {lost[0].task.words}: {lost[0].reason}; run it "
-            f"again to try them once more, or set chunk to less in the experiment file and choose another folder"
+            f"{len(lost)} of {len(wanted)} chunks could not be played: {lost[0].task.words}: {lost[0].reason}; if "
+            f"memory is short, an experiment file with a smaller chunk needs less"
         )

@@ -85,6 +85,11 @@ class Run:
         """The chunks that are there, with the very bytes that were written."""
         return [task for task in self.tasks if self._bytes(task) is not None]
 
+    def damaged(self) -> list[Task]:
+        """The chunks that are there and were kept with other bytes."""
+        entered = [task for task in self.tasks if self._known(task) and self._file(task).exists()]
+        return [task for task in entered if self._bytes(task) is None]
+
     def done(self, wanted: Sequence[Task] | None = None) -> Iterator[Done]:
         """These chunks, or all, as far as they are there, in their order."""
         for task in self.tasks if wanted is None else wanted:
@@ -118,13 +123,18 @@ class Run:
         return "\n".join(lines) + "\n"
 
     def _bytes(self, task: Task) -> bytes | None:
-        known = self.journal.get(file_name(task))
-        path = self.path / "chunks" / file_name(task)
+        known, path = self._known(task), self._file(task)
         with files.usable(self.path):
             if known is None or not path.exists():
                 return None
             written = path.read_bytes()
         return written if _digest(written) == known["sha256"] else None
+
+    def _known(self, task: Task) -> dict[str, Any] | None:
+        return self.journal.get(file_name(task))
+
+    def _file(self, task: Task) -> Path:
+        return self.path / "chunks" / file_name(task)
 
 
 class Folder:
@@ -197,6 +207,11 @@ def folder(path: Path, experiments: Sequence[Experiment]) -> Iterator[Folder]:
         if _recorded(entries(path)) != digest:
             journal.enter({"experiment": digest})
         yield Folder(path, experiments, journal)
+
+
+def chunks_in_words(count: int) -> str:
+    """As in "1 chunk is", "2 chunks are"."""
+    return "1 chunk is" if count == 1 else f"{count} chunks are"
 
 
 def file_name(task: Task) -> str:

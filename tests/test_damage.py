@@ -53,6 +53,9 @@ def test_a_damaged_chunk_is_played_again(
     damaged = chunks(tmp_path)[1]
     damage(tmp_path / "chunks" / damaged)
     assert len(Run.open(tmp_path).finished()) == 2
+    assert [task.chunk for task in Run.open(tmp_path).damaged()] == [1]
+    told: list[str] = []
+    monkeypatch.setattr(Watch, "trouble", lambda self, sentence: told.append(sentence))
     played: list[int] = []
     monkeypatch.setattr(
         "corral_core.engines.run_chunk",
@@ -60,6 +63,7 @@ def test_a_damaged_chunk_is_played_again(
     )
     assert_equal(first, play(tmp_path))
     assert len(played) == 1
+    assert told == ["1 chunk is damaged, and will be played again"]
     assert sums(tmp_path) == whole
 
 
@@ -237,7 +241,10 @@ def test_other_bits_than_before_are_told_of(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(watch, "trouble", told.append)
     monkeypatch.setattr("corral_core.engines.run_chunk", other)
     runner.play([small()], engine="serial", out=tmp_path, watch=watch)
-    assert told == ["curve corral, chunk 2 has other bits than before: versions or the machine have changed"]
+    assert told == [
+        "1 chunk is damaged, and will be played again",
+        "curve corral, chunk 2 has other bits than before: versions or the machine changed",
+    ]
 
 
 def test_a_folder_goes_on_with_the_order_that_its_experiment_had(tmp_path: Path) -> None:

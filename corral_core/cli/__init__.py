@@ -30,6 +30,7 @@ COMMANDS = (
     "list_metas",
     "list_environments",
     "list_experiments",
+    "list_engines",
     "plugins",
 )
 

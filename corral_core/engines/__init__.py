@@ -28,8 +28,8 @@ class Lost(NamedTuple):
     reason: str
 
 
-def run_task(experiment: Experiment, task: Task, played: Callable[[Progress], None]) -> Done:
-    """One task, here and now; `played` hears of about two hundred moments of it."""
+def run_task(experiment: Experiment, task: Task, played: Callable[[Progress], None] = lambda _: None) -> Done:
+    """One task, here and now; `played` hears of about two hundred moments of it, in this thread."""
     begun = perf_counter()
 
     def progress(point: int, plays: int, record: Record) -> None:

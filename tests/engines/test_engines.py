@@ -221,7 +221,10 @@ def test_what_is_lost_is_told_of_at_the_end_and_the_rest_is_kept(engine: str, tm
 
 @pytest.mark.parametrize(
     ("engine", "said"),
-    [(Twice, "the engine Twice must yield every task once"), (Lazy, "the engine Lazy left out 1 of 15 chunks")],
+    [
+        (Twice, "the engine ours must yield every task once"),
+        (Lazy, r"the engine ours left out 1 of 15 chunks, curve epsilon-greedy\(c=10\), chunk 3 among them"),
+    ],
     indirect=["engine"],
 )
 def test_an_engine_that_breaks_its_word_is_named(engine: str, said: str) -> None:

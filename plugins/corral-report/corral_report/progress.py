@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corral_core.errors import CorralError
 from corral_core.files import usable
-from corral_core.store import Run
+from corral_core.store import Run, chunks_in_words
 
 
 def incomplete(run: Run) -> str:
@@ -30,7 +30,9 @@ def nothing(run: Run) -> CorralError:
 
 
 def _not_entered(run: Run) -> str:
-    """Chunks that do not count, because nothing tells whether they are whole."""
+    """Chunks that do not count, because they are damaged or nothing tells whether they are whole."""
+    if damaged := run.damaged():
+        return f" ({chunks_in_words(len(damaged))} damaged)"
     with usable(run.path):
         count = sum(path.name not in run.journal for path in run.path.glob("chunks/*.npz"))
     if not count:

@@ -19,7 +19,7 @@ from corral_report.reproduce import ITEMS, Reproduced, Untried, size
 from corral_report.reproduce_documents import PICTURES, Document, Markdown, Web
 from corral_report.words import ABSENT, PRESETS, known, reach, settings_in_words, swept, with_error
 
-TITLE = "What the paper says, and what was measured"
+TITLE = "What is claimed, and what was measured"
 VERDICTS = ("agrees", "disagrees", "cannot be told")
 EDGES = ("estimate", "low", "high", "level")  # of an interval
 HOW = (
@@ -130,7 +130,8 @@ def compose(document: Document, found: Sequence[Reproduced], left: Untried, quic
     """The whole text."""
     with document.section("Claims"):
         document.paragraph(HOW)
-        document.paragraph(CAUTION)
+        if any(not is_file(each.planned.name) for each in found):
+            document.paragraph(CAUTION)
         document.table(
             ["item", "verdict", "what it says", "what was measured"],
             [
@@ -146,11 +147,11 @@ def compose(document: Document, found: Sequence[Reproduced], left: Untried, quic
             "Every claim, with the experiment that tries it, and its verdict.",
             numbers=False,
         )
-    with document.section("What was not tried"):
-        document.bullets(list(_not_tried(left)))
     for each in found:
         with document.section(_name(each)):
             _experiment(document, each, quick)
+    with document.section("What was not tried"):
+        document.bullets(list(_not_tried(left)))
     with document.section("Versions"):
         told = dict.fromkeys(f"{name} {version}" for each in found for name, version in each.run.versions.items())
         document.paragraph(", ".join(told) + ".")
@@ -241,7 +242,7 @@ def _not_tried(left: Untried) -> list[str]:
     by_plugin: dict[str, list[str]] = {}
     for name, plugin in left.absent.items():
         by_plugin.setdefault(plugin, []).append(name)
-    said = [f"{name} ({'; '.join(items)}): not asked for." for name, items in left.unasked.items()]
+    said = [f"Not asked for: {', '.join(left.unasked)}."] if left.unasked else []
     said += [f"{_with_items(names)}: {plugin} is not installed." for plugin, names in by_plugin.items()]
     if left.silent:
         said.append(f"{', '.join(left.silent)}: installed, and without claims.")
@@ -254,6 +255,8 @@ def _with_items(names: Sequence[str]) -> str:
 
 
 def _mode(found: Sequence[Reproduced], quick: bool) -> str:
+    if quick and not any(each.planned.stated.quick for each in found):
+        return "There is no quick version of it: this is all."
     if quick:
         return "This is the quick version, with fewer replicates and shorter sweeps than --full."
     if any(is_file(each.planned.name) for each in found):

@@ -39,5 +39,7 @@ def export(
         return
     if missing := incomplete(opened):
         say(missing)
+    if form is None and not any(file.path.suffix == ".parquet" for file in written):
+        say("There is no Parquet: pyarrow is not installed (pip install pyarrow).")
     for file in written:
         say(f"{file.path}: {file.rows:,} row{'s' * (file.rows != 1)}")
