@@ -313,4 +313,4 @@ def test_an_exception_of_a_plugin_says_where_it_came_from() -> None:
     curve = Curve("raising", (Raising().resolve(experiment.problem),), ("raising",), None, PRESETS["practice"])
     with pytest.raises(ZeroDivisionError) as raised:
         run_chunk(attrs.evolve(experiment, curves=(curve,)), "raising", 0)
-    assert raised.value.__notes__ == ["in experiment try, curve raising, chunk 0"]
+    assert raised.value.__notes__ == ["in experiment try, curve raising, chunk 1"]

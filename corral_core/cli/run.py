@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from corral_core.experiment import Experiment
     from corral_core.results import Result
 
-
 AHEAD = 4  # workers that start at once; more start when the experiment is known
 
 
@@ -46,7 +45,8 @@ def run(
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     get_registry().get("engine", engine)
-    with started_ahead(min(workers or cores(), AHEAD) if engine == "processes" else 0):
+    team = workers or cores()
+    with started_ahead(min(team, AHEAD) if engine == "processes" and team > 1 else 0):
         points, out = _points(experiment, out, replicates=replicates, horizon=horizon, seed=seed)
         if not as_json:
             _announce(points)
