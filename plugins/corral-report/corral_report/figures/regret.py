@@ -173,7 +173,7 @@ def _shade(axes: Axes, plays: Array, means: Array, edges: Edges, line: Line2D) -
     low, high = edges
     colour, below = line.get_color(), line.get_zorder() - 2
     if len(plays) == 1:
-        axes.errorbar(plays, means, [means - low, high - means], color=colour, capsize=4, zorder=below)
+        axes.errorbar(plays, means, np.array([means - low, high - means]), color=colour, capsize=4, zorder=below)
     else:
         axes.fill_between(plays, low, high, color=colour, alpha=0.16, lw=0, zorder=below)
 
