@@ -140,10 +140,7 @@ def gather(found: Sequence[Setting], done: Iterable[Done]) -> list[Result]:
 
 
 def in_order(done: Iterable[Done]) -> Iterator[Done]:
-    """The chunks of each curve by number, so that sums have the same bits every time; few ever have to wait.
-
-    What still waits for a chunk that never came is yielded at the end.
-    """
+    """The chunks of each curve by number, so that sums have the same bits every time; few ever have to wait."""
     awaited: dict[tuple[int, str], int] = {}
     waiting: dict[tuple[int, str, int], Done] = {}
     for each in done:
@@ -152,5 +149,3 @@ def in_order(done: Iterable[Done]) -> Iterator[Done]:
         while (next_one := (point, curve, awaited.setdefault(key, 0))) in waiting:
             awaited[key] += 1
             yield waiting.pop(next_one)
-    for place in sorted(waiting):
-        yield waiting[place]

@@ -37,20 +37,21 @@ def play(
         with watch:
             return gather(settings(points), in_order(_played(name, workers, points, everything, watch)))
     with folder(out, points) as kept:
-        there = set(kept.run.finished())
+        before = kept.run
+        there = set(before.finished())
         if missing := [task for task in everything if task not in there]:
             kept.begin(mixed_versions)
         with watch:
             for task in there:
                 watch.finished(task)
-            if damaged := kept.run.damaged():
+            if damaged := before.damaged():
                 watch.trouble(f"{chunks_in_words(len(damaged))} damaged, and will be played again")
             try:
                 for done in _played(engine, workers, points, missing, watch):
                     if not kept.keep(done):
                         watch.trouble(f"{done.task.words} has other bits than before: versions or the machine changed")
             except CorralError as stopped:
-                raise CorralError(f"{stopped}; what is done is kept, and {kept.run.command} goes on") from None
+                raise CorralError(f"{stopped}; what is done is kept, and {before.command} goes on") from None
         kept.complete()
         return kept.run.results()
 

@@ -33,8 +33,7 @@ class Setting:
     horizon: int  # plays
     replicates: int
     seed: int
-    chunk: int
-    chunks: int
+    chunk: int  # replicates that advance together
     lines: tuple[Line, ...]
     source: dict[str, Any] = attrs.field(eq=False, repr=False)  # what the experiment is parsed from
 
@@ -42,6 +41,11 @@ class Setting:
     def names(self) -> list[str]:
         """Of the curves."""
         return [line.name for line in self.lines]
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks the replicates make."""
+        return -(-self.replicates // self.chunk)
 
     def rows(self, chunk: int) -> int:
         """How many replicates a chunk holds."""
@@ -59,7 +63,6 @@ def settings(points: Sequence[Experiment]) -> tuple[Setting, ...]:
             replicates=point.replicates,
             seed=point.seed,
             chunk=point.chunk,
-            chunks=point.chunks,
             lines=tuple(
                 Line(
                     name=curve.name,

@@ -20,6 +20,7 @@ import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,9 @@ FORMAT = 1
 PARTS = (".*.part", "chunks/.*.part")  # what a sudden end leaves half written
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Run:
-    """The folder of a run, to be read; what is still missing in it is left out."""
+    """The folder of a run as it was when it was opened; what is still missing in it is left out."""
 
     path: Path
     settings: tuple[Setting, ...]
@@ -83,12 +84,12 @@ class Run:
 
     def finished(self) -> list[Task]:
         """The chunks that are there, with the very bytes that were written."""
-        return [task for task in self.tasks if self._bytes(task) is not None]
+        return [task for task in self.tasks if task in self._sound]
 
     def damaged(self) -> list[Task]:
         """The chunks that are there and were kept with other bytes."""
-        entered = [task for task in self.tasks if self._known(task) and self._file(task).exists()]
-        return [task for task in entered if self._bytes(task) is None]
+        unsound = [task for task in self.tasks if task not in self._sound]
+        return [task for task in unsound if self._known(task) and self._file(task).exists()]
 
     def done(self, wanted: Sequence[Task] | None = None) -> Iterator[Done]:
         """These chunks, or all, as far as they are there, in their order."""
@@ -121,6 +122,10 @@ class Run:
         lines = [f"{_digest((self.path / 'experiment.json').read_bytes())}  experiment.json"]
         lines += [f"{self.journal[file_name(task)]['sha256']}  chunks/{file_name(task)}" for task in self.tasks]
         return "\n".join(lines) + "\n"
+
+    @cached_property
+    def _sound(self) -> frozenset[Task]:
+        return frozenset(task for task in self.tasks if self._bytes(task) is not None)
 
     def _bytes(self, task: Task) -> bytes | None:
         known, path = self._known(task), self._file(task)

@@ -43,7 +43,7 @@ def result(
     curve: str, final: Any, at: str = "", horizon: int = 100, known: bool = True, wanted: int | None = None
 ) -> Result:
     line = Line(curve, (curve,), None, "plain", (), ())
-    setting = Setting("made", "", at, horizon, wanted or len(final), 1, len(final), 1, (line,), {})
+    setting = Setting("made", "", at, horizon, wanted or len(final), 1, len(final), (line,), {})
     values: Array = np.asarray(final, dtype=np.float64)
     moments = Moments()
     moments.add(values[:, np.newaxis])

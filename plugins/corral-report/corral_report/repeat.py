@@ -12,8 +12,7 @@ from typing import Any
 import attrs
 
 from corral_core.errors import CorralError
-from corral_core.experiment import read, sweep
-from corral_core.registry import get_registry
+from corral_core.experiment import is_registered, read, sweep
 from corral_core.settings import Setting
 from corral_report.toml import to_toml
 
@@ -64,7 +63,7 @@ def _plain(source: Mapping[str, Any]) -> Source:
 
 def _overrides(name: str, sources: Sequence[Source]) -> dict[str, Any] | None:
     """The options with which the registered experiment of this name has these points; None if none make it so."""
-    if name not in {entry.name for entry in get_registry().entries("experiment")}:
+    if not is_registered(name):
         return None
     try:
         registered = read(name)

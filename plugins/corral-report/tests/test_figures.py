@@ -69,7 +69,7 @@ def made(
         Line(name, labels if place < metas else (name,), "corral" if place < metas else None, "plain", (), (0.5, 0.75))
         for place, name in enumerate(names)
     )
-    setting = Setting(experiment, "", at, horizon, replicates * chunks, 1, replicates, chunks, lines, {})
+    setting = Setting(experiment, "", at, horizon, replicates * chunks, 1, replicates, lines, {})
     records, results = {}, []
     for place, line in enumerate(lines):
         fold = Fold(setting, line)
