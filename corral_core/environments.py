@@ -48,7 +48,13 @@ def chosen(values: Array, action: Array) -> Array:
 def gaussian(means: Array, best: Array, action: Array, noise: float, rng: Generator) -> tuple[Array, Array]:
     """Reward and pseudo-regret where arms pay their means (rows, arms) plus Gaussian noise."""
     mean = chosen(means, action)
-    return mean + noise * rng.standard_normal(len(action)), best - mean
+    return noisy(mean, noise, rng), best - mean
+
+
+def noisy(mean: Array, noise: float, rng: Generator) -> Array:
+    """These means plus Gaussian noise."""
+    found: Array = mean + noise * rng.standard_normal(len(mean))
+    return found
 
 
 @attrs.frozen

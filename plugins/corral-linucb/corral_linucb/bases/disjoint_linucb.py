@@ -30,13 +30,13 @@ from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core.bounds import Bound
+from corral_core.features.arms import best_arm, played, quietly
+from corral_core.features.optimism import Beliefs, Optimistic, State, beliefs
+from corral_core.features.packing import unpacked
+from corral_core.features.ridge import Ridge, learn, radius
 from corral_core.policies import Pick, arm_type
 from corral_core.protocols import Feedback, Observation, fitted
 from corral_core.rows import Array
-from corral_linucb.arms import best_arm, played, quietly
-from corral_linucb.optimism import Beliefs, Optimistic, State, beliefs
-from corral_linucb.packing import unpacked
-from corral_linucb.ridge import Ridge, learn, radius
 
 
 @attrs.frozen

@@ -37,11 +37,11 @@ from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
+from corral_core.features.featured import Featured
 from corral_core.policies import Pick, arm_type
 from corral_core.protocols import Feedback, Observation, Problem, fitted
 from corral_core.rows import Array, Rows
 from corral_linucb.design import coordinates, design, gram
-from corral_linucb.linear import Featured
 
 TOLERANCE = 1.0  # designs within twice the optimum, which the width of the elimination counts on
 

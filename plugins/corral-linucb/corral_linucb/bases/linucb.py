@@ -34,13 +34,13 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.bounds import Bound
+from corral_core.features.arms import played
+from corral_core.features.optimism import Beliefs, Optimistic, State, beliefs
+from corral_core.features.packing import unpacked
+from corral_core.features.ridge import Ridge, Step, learn
 from corral_core.policies import Pick, arm_type
 from corral_core.protocols import Feedback, Observation
 from corral_core.rows import Array, Rows
-from corral_linucb.arms import best_arm, played, upper_bounds
-from corral_linucb.optimism import Beliefs, Optimistic, State, beliefs
-from corral_linucb.packing import unpacked
-from corral_linucb.ridge import Ridge, Step, learn
 from corral_linucb.secular import maximise, maximise_ellipsoid
 
 
@@ -64,10 +64,6 @@ class LinUcb(Optimistic):
 
     name: ClassVar[str] = "linucb"
     actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
-
-    def mapped(self, features: Array) -> Array:
-        """(..., d) features as the model sees them."""
-        return features
 
     def bound(self, delta: float) -> Bound:
         finite = self.resolved.actions == "finite"
@@ -94,17 +90,14 @@ class LinUcb(Optimistic):
         return beliefs(state.ridge, rows, beta)
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
-        if isinstance(policy, Pick):
-            return policy.arm.astype(np.intp)
+        if self.resolved.actions == "finite":
+            return super().act(policy, observation, rng)
         if isinstance(policy, Point):
             return self._padded(policy.action)
         assert isinstance(policy, Beliefs)
-        features, inverse = self.observed(observation), unpacked(policy.inverse)
-        if self.resolved.actions == "finite":
-            index = upper_bounds(self.mapped(features), policy.theta, inverse, policy.radius)
-            return best_arm(index, observation.mask)
-        theta, inverse, beta = (array.astype(np.float64) for array in (policy.theta, inverse, policy.radius))
-        return self._padded(maximise_ellipsoid(theta, inverse, beta, features))
+        of_policy = (policy.theta, unpacked(policy.inverse), policy.radius)
+        theta, inverse, beta = (array.astype(np.float64) for array in of_policy)
+        return self._padded(maximise_ellipsoid(theta, inverse, beta, self.observed(observation)))
 
     def _padded(self, action: Array) -> Array:
         """Zeros in the coordinates that it believes do not matter."""

@@ -24,10 +24,10 @@ import attrs
 import numpy as np
 
 from corral_core.bounds import Bound
+from corral_core.features.featured import MODERATE
+from corral_core.features.optimism import State
 from corral_core.protocols import knob
 from corral_linucb.bases.linucb import LinUcb
-from corral_linucb.linear import MODERATE
-from corral_linucb.optimism import State
 
 
 @attrs.frozen

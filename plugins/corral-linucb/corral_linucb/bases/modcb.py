@@ -43,13 +43,13 @@ from attrs.validators import ge, gt
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
+from corral_core.features.arms import best_arm, played, upper_bounds
+from corral_core.features.featured import Linear
+from corral_core.features.packing import packed, unpacked
+from corral_core.features.ridge import Ridge, learn, radius
 from corral_core.policies import arm_type
 from corral_core.protocols import Feedback, Observation, Problem, fitted, parameter
 from corral_core.rows import Array, Rows
-from corral_linucb.arms import best_arm, played, upper_bounds
-from corral_linucb.linear import Linear
-from corral_linucb.packing import packed, unpacked
-from corral_linucb.ridge import Ridge, learn, radius
 
 RIDGE = 1e-6  # added to Sigma, relative to its mean diagonal
 NEEDED = 5  # explored plays per feature before a class is tested

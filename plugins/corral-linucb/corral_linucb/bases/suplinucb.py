@@ -39,13 +39,13 @@ from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
+from corral_core.features.arms import best_arm, played, quietly, widths
+from corral_core.features.featured import Linear
+from corral_core.features.packing import packed, unpacked
+from corral_core.features.ridge import Ridge, learn
 from corral_core.policies import arm_type
 from corral_core.protocols import Feedback, Observation, fitted
 from corral_core.rows import Array, Rows
-from corral_linucb.arms import best_arm, played, quietly, widths
-from corral_linucb.linear import Linear
-from corral_linucb.packing import packed, unpacked
-from corral_linucb.ridge import Ridge, learn
 
 
 class State(Rows):

@@ -10,7 +10,6 @@ concrete for Corral.) Rewards are Gaussian.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import ClassVar, Literal, Self, get_args
 
 import attrs
@@ -18,60 +17,30 @@ import numpy as np
 from attrs.validators import and_, ge, gt, in_, le
 from numpy.random import Generator
 
-from corral_core.environments import Bandit, gaussian
+from corral_core.environments import noisy
 from corral_core.errors import CorralError
-from corral_core.protocols import Observation, Problem, parameter
-from corral_core.rows import Array, Rows
-from corral_linucb.environments.directions import inner, sphere
-
-
-class FixedInstance(Rows):
-    features: Array  # (rows, arms, dimension)
-    mean: Array  # (rows, arms)
-    best: Array  # (rows,), the largest of them
+from corral_core.features.directions import inner, sphere
+from corral_core.features.fixed_arms import FixedArms
+from corral_core.protocols import parameter
+from corral_core.rows import Array
 
 
 @attrs.frozen
-class FixedArms(Bandit):
-    """What arms with fixed features share; by default features are uniform on the unit cube."""
+class GaussianArms(FixedArms):
+    """Arms with fixed features that pay their means plus Gaussian noise."""
 
-    arms: int = parameter(50, help="number of arms", validator=ge(1))
-    dimension: int = parameter(2, help="number of features of an arm", validator=ge(1))
     noise: float = parameter(1.0, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
 
     @property
-    @abstractmethod
-    def mean_range(self) -> tuple[float, float]:
-        """Lowest and highest mean that can occur."""
+    def sub_gaussian_noise(self) -> float:
+        return self.noise
 
-    @abstractmethod
-    def draw_means(self, features: Array, rng: Generator) -> Array:
-        """The mean of every arm: (rows, arms)."""
-
-    def draw_features(self, rows: int, rng: Generator) -> Array:
-        return rng.random((rows, self.arms, self.dimension))
-
-    @property
-    def problem(self) -> Problem:
-        low, high = self.mean_range
-        return Problem(self.name, arms=self.arms, dimension=self.dimension, noise=self.noise, low=low, high=high)
-
-    def draw(self, rows: int, rng: Generator) -> FixedInstance:
-        features = self.draw_features(rows, rng)
-        mean = self.draw_means(features, rng)
-        return FixedInstance(features, mean, mean.max(axis=1))
-
-    def shown(self, instance: FixedInstance) -> dict[str, Array]:
-        return {"features": instance.features}
-
-    def pay(
-        self, instance: FixedInstance, observation: Observation, action: Array, rng: Generator
-    ) -> tuple[Array, Array]:
-        return gaussian(instance.mean, instance.best, action, self.noise, rng)
+    def payoff(self, mean: Array, rng: Generator) -> Array:
+        return noisy(mean, self.noise, rng)
 
 
 @attrs.frozen
-class LinearArms(FixedArms):
+class LinearArms(GaussianArms):
     """Arms whose means are linear in their features."""
 
     name: ClassVar[str] = "linear-arms"
@@ -85,7 +54,7 @@ class LinearArms(FixedArms):
 
 
 @attrs.frozen
-class IndependentArms(FixedArms):
+class IndependentArms(GaussianArms):
     """Arms whose features say nothing about their means."""
 
     name: ClassVar[str] = "independent-arms"
@@ -109,7 +78,7 @@ Deviation = Literal["uniform", "rademacher", "adversarial"]
 
 
 @attrs.frozen
-class MisspecifiedArms(FixedArms):
+class MisspecifiedArms(GaussianArms):
     """Arms whose means are linear up to eps.
 
     The deviation h_j is uniform on [-1, 1], or -1 or 1 with equal chances, or chosen by an adversary: +1 on a random

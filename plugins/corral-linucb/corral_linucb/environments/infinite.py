@@ -17,9 +17,9 @@ from numpy.random import Generator
 
 from corral_core.environments import Bandit
 from corral_core.errors import CorralError
+from corral_core.features.directions import check_blocks, in_blocks, leading
 from corral_core.protocols import NOTHING, Observation, Problem, parameter
 from corral_core.rows import Array, Rows
-from corral_linucb.environments.directions import check_blocks, in_blocks, leading
 
 ROUNDING = 1e-9  # relative length by which an action may stick out of its set
 

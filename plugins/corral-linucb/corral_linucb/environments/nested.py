@@ -25,10 +25,8 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core.protocols import parameter
-from corral_core.rows import Array, Rows
-from corral_linucb.environments.contextual import ContextualBandit
-from corral_linucb.environments.directions import (
+from corral_core.features.contexts import ContextualBandit
+from corral_core.features.directions import (
     check_blocks,
     check_relevant,
     in_blocks,
@@ -37,6 +35,8 @@ from corral_linucb.environments.directions import (
     normalised,
     sphere,
 )
+from corral_core.protocols import parameter
+from corral_core.rows import Array, Rows
 
 SPREAD = 0.05
 

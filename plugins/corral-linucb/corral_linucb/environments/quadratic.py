@@ -15,15 +15,15 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
+from corral_core.features.contexts import ContextualBandit
+from corral_core.features.directions import inner, sphere
 from corral_core.protocols import parameter
 from corral_core.rows import Array, Rows
-from corral_linucb.environments.contextual import ContextualBandit
-from corral_linucb.environments.directions import inner, sphere
-from corral_linucb.environments.fixed import FixedArms
+from corral_linucb.environments.fixed import GaussianArms
 
 
 @attrs.frozen
-class QuadraticArms(FixedArms):
+class QuadraticArms(GaussianArms):
     """Fixed arms whose means are squares of a linear function."""
 
     name: ClassVar[str] = "quadratic"

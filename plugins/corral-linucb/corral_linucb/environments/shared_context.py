@@ -12,10 +12,10 @@ import attrs
 from attrs.validators import ge
 from numpy.random import Generator
 
+from corral_core.features.contexts import ContextualBandit
+from corral_core.features.directions import inner, sphere
 from corral_core.protocols import parameter
 from corral_core.rows import Array, Rows
-from corral_linucb.environments.contextual import ContextualBandit
-from corral_linucb.environments.directions import inner, sphere
 
 
 class Instance(Rows):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_linucb.ridge import Ridge, learn, radius
+
+from corral_core.features.ridge import Ridge, learn, radius
 
 RECENT = 32  # plays that a regression of few features keeps
 

@@ -2,7 +2,7 @@
 
 A subclass says how contexts are drawn and what their means are. With `available` < 1 every arm is there at a play with
 that probability, independently of the others, of the row and of the play; where none is, one arm drawn uniformly is.
-Rewards are Gaussian, and regret is against the best arm that is there.
+Rewards are Gaussian, unless it says otherwise, and regret is against the best arm that is there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core.environments import Bandit, gaussian
+from corral_core.environments import Bandit, chosen, noisy
 from corral_core.protocols import Observation, Problem, parameter
 from corral_core.rows import Array
 
@@ -74,4 +74,9 @@ class ContextualBandit(Bandit):
     def pay(self, instance: Any, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
         means = self.means(instance, observation.features)  # type: ignore[arg-type]
         there = means if observation.mask is None else np.where(observation.mask, means, -np.inf)
-        return gaussian(means, there.max(axis=1), action, self.noise, rng)
+        mean = chosen(means, action)
+        return self.payoff(mean, rng), there.max(axis=1) - mean
+
+    def payoff(self, mean: Array, rng: Generator) -> Array:
+        """What arms of these means pay."""
+        return noisy(mean, self.noise, rng)

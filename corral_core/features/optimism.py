@@ -1,4 +1,4 @@
-"""What the optimistic linear bases share: their parameters, their bound, and policies that rarely change.
+"""What optimistic bases share: their parameters, their bound, and policies that rarely change.
 
 Optimism in the face of uncertainty: with V = lambda I + sum x x^T and theta the ridge estimate, play the action of the
 largest <a, theta> + beta ||a||_{V^-1}, where
@@ -29,11 +29,13 @@ from attrs.validators import and_, gt, le
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
-from corral_core.protocols import Feedback, parameter
+from corral_core.features.arms import best_arm, upper_bounds
+from corral_core.features.featured import MODERATE, Linear
+from corral_core.features.packing import packed, unpacked
+from corral_core.features.ridge import Ridge, radius
+from corral_core.policies import Pick
+from corral_core.protocols import Feedback, Observation, parameter
 from corral_core.rows import Array, Rows
-from corral_linucb.linear import MODERATE, Linear
-from corral_linucb.packing import packed
-from corral_linucb.ridge import Ridge, radius
 
 
 class Beliefs(Rows):
@@ -90,6 +92,10 @@ class Optimistic(Linear):
         return self.length**2
 
     # --- what the bases differ in ---
+
+    def mapped(self, features: Array) -> Array:
+        """(..., d) features as the model sees them."""
+        return features
 
     @abstractmethod
     def _fresh(self, given: Any) -> State:
@@ -148,6 +154,13 @@ class Optimistic(Linear):
             return self._current(state, rows)
         switches.unasked[rows] = False
         return switches.policy.take(rows)
+
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
+        if isinstance(policy, Pick):
+            return policy.arm.astype(np.intp)
+        features = self.mapped(self.observed(observation))
+        index = upper_bounds(features, policy.theta, unpacked(policy.inverse), policy.radius)
+        return best_arm(index, observation.mask)
 
     def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         self._fit(state, rows, feedback)
