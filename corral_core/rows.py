@@ -186,6 +186,10 @@ class Log:
         held: list[Array] = [self.length, self._next, self._end, self._base, self._page_of, *self._columns.values()]
         return sum(array.nbytes for array in held)
 
+    def empty(self, rows: int) -> Self:
+        """A log of the same kind with nothing in it; a subclass with arguments of its own says how it is made."""
+        return type(self)(rows, self._entry)
+
     def append(self, rows: Array, entries: Rows) -> None:
         """Add one entry to each of these (distinct) rows."""
         if not self._columns:
@@ -236,7 +240,7 @@ class Log:
 
     def from_arrays(self, arrays: Mapping[str, Array]) -> Log:
         length = np.asarray(arrays["length"])
-        log, longest = Log(len(length), self._entry), int(length.max(initial=0))
+        log, longest = self.empty(len(length)), int(length.max(initial=0))
         if self._entry is None and longest:
             raise CorralError("a log that was never appended to must know its entries to be loaded: Log(rows, Entry)")
         first = np.cumsum(length) - length

@@ -287,8 +287,7 @@ class Selection:
             bounds = [bound for bound in told.bounds if bound is not None]
             self._bounds = BoundTable(bounds, options.bound)
         if options.base_test:
-            noise = (problem.noise or 0.0) / self.span
-            spread = 1 + 2 * noise**2  # variance proxy of one r2 - r1: the means' part, and twice the noise
+            spread = self._spread(problem.noise)
             self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
             self._excess = np.zeros((told.bases, self.rows))  # sum of r2 - r1 over whole rounds
             self._tested = np.zeros((told.bases, self.rows), dtype=np.int64)  # how many whole rounds
@@ -298,13 +297,13 @@ class Selection:
         scaled = (reward - self.low) / self.span
         turn.told += 1
         if self.options.base_test:
-            turn.difference += scaled if step else -scaled
+            compared = self._cut(scaled) if self.problem.noise is None else scaled
+            turn.difference += compared if step else -compared
             if turn.told == len(self._weights):
                 self._test(turn)
         weight = self._weights[step]
         if weight:
-            low, high = self.meta.clip
-            turn.gain += weight * np.minimum(np.maximum(scaled, low), high)
+            turn.gain += weight * self._cut(scaled)
             turn.unpaid -= 1
             if turn.unpaid == 0:
                 self._update(turn)
@@ -324,8 +323,26 @@ class Selection:
         if self.options.restart and verdict.restart is not None:
             self._restart(verdict.restart & self.active)
 
+    def _cut(self, scaled: Array) -> Array:
+        """To the meta's clip."""
+        assert self.meta is not None
+        low, high = self.meta.clip
+        found: Array = np.minimum(np.maximum(scaled, low), high)
+        return found
+
+    def _spread(self, noise: float | None) -> float:
+        """Variance proxy of one r2 - r1: the means' part, and twice the noise; of rewards that are cut, Hoeffding's."""
+        assert self.meta is not None
+        if noise is not None:
+            return 1 + 2 * (noise / self.span) ** 2
+        low, high = self.meta.clip
+        return (high - low) ** 2  # r2 - r1 is no larger than the clip is wide, whatever the tails and means
+
     def _test(self, turn: Round) -> None:
-        """Drop a base once sum (r2 - r1) > U_j(n) + 2 sqrt(2 n v ln(4TM/delta)), n its rounds since it (re)started."""
+        """Drop a base once sum (r2 - r1) > U_j(n) + 2 sqrt(2 n v ln(4TM/delta)), n its rounds since it (re)started.
+
+        Rewards without a known scale of the noise are cut to the meta's clip: with heavy tails one alone would decide.
+        """
         same = turn.lives == self.restarts.take(turn.at)
         chosen, at = turn.chosen[same], turn.at[same]
         excess = self._excess.take(at) + turn.difference[same]

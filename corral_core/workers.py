@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from corral_core import ONE_THREAD
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, warn_plainly
 from corral_core.memory import keep_freed_memory
 
 START = """
@@ -144,6 +144,7 @@ def hire() -> Worker:
 def serve(calls: IO[bytes], answers: IO[bytes]) -> None:
     """In a worker: answer calls until the parent is gone."""
     keep_freed_memory()
+    warn_plainly()
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
 

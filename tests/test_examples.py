@@ -7,15 +7,26 @@ import importlib
 import pkgutil
 
 import corral_adapters
+import corral_glm
+import corral_heavytail
 import corral_linucb
 import corral_mab
+import corral_nonparam
 import pytest
 
 import corral_core
 
 MODULES = [
     module.name
-    for package in (corral_core, corral_mab, corral_linucb, corral_adapters)
+    for package in (
+        corral_core,
+        corral_mab,
+        corral_linucb,
+        corral_glm,
+        corral_heavytail,
+        corral_nonparam,
+        corral_adapters,
+    )
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 ]
 

@@ -119,7 +119,7 @@ def test_what_is_not_here_yet_is_not(page: Path) -> None:
     """A plugin that has come needs its rows filled in."""
     told = " ".join(re.findall(r"[Nn]ot\s+here\s+yet:\s+((?:corral-[a-z]+(?:,\s+)?)+)", read(page)))
     planned = set(re.findall(r"corral-[a-z]+", told))
-    assert len(planned) >= 5
+    assert len(planned) >= 2
     assert not planned & {plugin.name for plugin in PLUGINS}, (
         "say in docs/paper.md and docs/errata.md what these plugins bring"
     )

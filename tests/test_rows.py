@@ -179,3 +179,23 @@ def test_log_append_is_amortised_constant(monkeypatch: pytest.MonkeyPatch) -> No
 def test_log_refuses_what_is_not_an_array() -> None:
     with pytest.raises(TypeError, match=r"State\.inner is neither"):
         Log(3).append(np.arange(3), state(3))
+
+
+def test_a_subclass_of_log_stays_one() -> None:
+    """Loaded or concatenated: a subclass with arguments of its own says how an empty one is made."""
+
+    class Marked(Log):
+        def __init__(self, rows: int, mark: str) -> None:
+            super().__init__(rows, Play)
+            self.mark = mark
+
+        def empty(self, rows: int) -> Marked:
+            return Marked(rows, self.mark)
+
+    log, lists = random_log(seed=5, rows=3, rounds=40)
+    loaded = Marked(3, "x").from_arrays(log.to_arrays())
+    both = Marked.concatenate([loaded, Marked(2, "y")])
+    assert isinstance(both, Marked)
+    assert both.mark == "x"
+    assert_log_is(both, [*lists, [], []])
+    assert type(log.empty(4)) is Log

@@ -283,6 +283,40 @@ def test_a_base_that_breaks_its_bound_is_dropped_and_never_the_last() -> None:
     assert (both.active.sum(axis=0) == 1).all()
 
 
+def test_without_a_scale_of_the_noise_no_single_reward_drops_a_base() -> None:
+    """One payoff of a million counts for the clip's end; a base that keeps breaking its bound still goes."""
+    options, tails = Options(base_test=True), attrs.evolve(PROBLEM, noise=None)
+    for problem, survives in ((tails, True), (PROBLEM, False)):
+        chosen = selection([Claims(), Claims(10**8)], Uniform(), rows=3, options=options, problem=problem)
+        for step in range(40):
+            _, ticket = chosen.ask()
+            chosen.tell(ticket, np.full(3, 1e6 if step == 21 else 0.5))
+        assert chosen.active.all() == survives
+    chosen = selection([Claims(800), Claims()], Uniform(), rows=5, options=options, problem=tails)
+    told_their_arm(chosen, 12000)
+    assert chosen.active.tolist() == [[False] * 5, [True] * 5]
+
+
+@pytest.mark.parametrize(
+    ("meta", "noise", "spread"),
+    [(Uniform(), 0.5, 1 + 2 * 0.5**2), (Uniform(), None, 1.0), (Corral(eta=0.1), None, 9.0)],  # clips 1 and 3 wide
+    ids=["noise known", "cut to [0, 1]", "cut to [-1, 2]"],
+)
+def test_the_base_test_drops_in_the_first_round_beyond_its_threshold(
+    meta: Meta, noise: float | None, spread: float
+) -> None:
+    """All of n rounds pay 0 in step 1 and 1 in step 2: n > U(n) + 2 sqrt(2 n v ln(4TM/delta))."""
+    problem = attrs.evolve(PROBLEM, noise=noise)
+    chosen = selection([Claims(), Claims(10**8)], meta, rows=1, options=Options(base_test=True), problem=problem)
+    while chosen.active.all():
+        _, ticket = chosen.ask()
+        chosen.tell(ticket, np.full(1, float(ticket.step)))
+    rounds = np.arange(1, 3000)
+    logarithm = np.log(4 * chosen.meta_problem.horizon * 2 / chosen.meta_problem.delta)
+    beyond = rounds > 0.01 * np.sqrt(rounds) + 2 * np.sqrt(2 * rounds * spread * logarithm)
+    assert chosen._tested[~chosen.active].tolist() == [rounds[beyond.argmax()]]
+
+
 @pytest.mark.parametrize("order", ["in order", "step two first", "last round first"])
 def test_the_base_test_counts_whole_rounds_whenever_they_are_told(order: str) -> None:
     """Rewards that do not differ between the steps are no evidence, in whatever order they are told."""

@@ -15,7 +15,7 @@ from corral_core.errors import CorralError
 from corral_core.workers import START, Died, Worker, hire, started_ahead
 
 TALK = """
-import os, subprocess, sys, threading, time
+import os, subprocess, sys, threading, time, warnings
 
 class Odd(Exception):
     def __init__(self, one, two):
@@ -29,6 +29,10 @@ def count(words, say):
 def speak(say):
     print("printed by a plugin")
     return "spoken"
+
+def warn(say):
+    warnings.warn("a fit did\\nnot converge", RuntimeWarning)
+    return "warned"
 
 def read(say):
     return sys.stdin.read(), subprocess.run(["cat"], capture_output=True, timeout=20).stdout
@@ -84,17 +88,18 @@ def test_what_is_raised_arrives_with_where_it_happened(talk: ModuleType, worker:
     assert list(worker.call(talk.count, "still there")) == ["still", "there", 2]
 
 
-def test_what_plugins_print_goes_to_standard_error_and_they_have_nothing_to_read(
+def test_what_plugins_print_or_warn_of_goes_to_standard_error_and_they_have_nothing_to_read(
     talk: ModuleType, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     worker = Worker()
     try:
         assert list(worker.call(talk.speak)) == ["spoken"]
+        assert list(worker.call(talk.warn)) == ["warned"]
         assert list(worker.call(talk.read)) == [("", b"")]
     finally:
         worker.kill()
-    assert capfd.readouterr() == ("", "printed by a plugin\n")
+    assert capfd.readouterr() == ("", "printed by a plugin\nWarning: a fit did not converge\n")
 
 
 def test_blas_has_one_thread(talk: ModuleType, worker: Worker) -> None:

@@ -14,7 +14,7 @@ import typer
 import typer.core
 
 from corral_core import ONE_THREAD, __version__
-from corral_core.errors import CorralError, Interrupted
+from corral_core.errors import CorralError, Interrupted, warn_plainly
 from corral_core.plugins import Plugins
 from corral_core.registry import get_registry
 
@@ -81,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run `corral`: what the user can mend is one line and exit code 2."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit like any other: workers are ended on the way
     os.environ.update(ONE_THREAD)  # before numpy is imported, so that chunks give the same bits here and in workers
+    warn_plainly()
     try:
         try:
             command_line(get_registry().plugins).main(args=arguments, prog_name="corral")

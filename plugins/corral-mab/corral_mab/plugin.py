@@ -15,6 +15,7 @@ def corral_bases() -> list[Entry]:
         ),
         Entry("exp3", "Exponential weights with importance-weighted losses", "corral_mab.bases.exp3:Exp3"),
         Entry("exp3-ix", "EXP3 with implicit exploration (Neu 2015)", "corral_mab.bases.exp3:Exp3Ix"),
+        Entry("uniform-play", "Draws arms uniformly and learns nothing", "corral_mab.bases.uniform_play:UniformPlay"),
         Entry("rate", "Regret exactly c s^alpha, for tests of theory", "corral_mab.bases.rate:Rate"),
         Entry(
             "lower-bound-sqrt-base",

@@ -35,42 +35,17 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
-from corral_core.features.arms import best_arm, played, quietly, widths
-from corral_core.features.featured import Linear
-from corral_core.features.packing import packed, unpacked
+from corral_core.features.levels import InLevels, State
 from corral_core.features.ridge import Ridge, learn
-from corral_core.policies import arm_type
-from corral_core.protocols import Feedback, Observation, fitted
-from corral_core.rows import Array, Rows
-
-
-class State(Rows):
-    ridge: Ridge  # (rows, levels)
-    factor: Array  # (rows,), scale (alpha + sqrt(lambda) S_theta)
-    features: Array | None  # (rows, arms, d), of fixed arms
-
-
-class Levels(Rows):
-    """The policy where arms change from play to play: all levels."""
-
-    theta: Array  # (rows, levels, d)
-    inverse: Array  # (rows, levels, d (d + 1)/2), packed
-    factor: Array
-
-
-class Decision(Rows):
-    """What is played, and the policy where arms are fixed."""
-
-    action: Array
-    level: Array  # which level learns, from 0; -1: none
+from corral_core.protocols import fitted
+from corral_core.rows import Array
 
 
 @attrs.frozen
-class SupLinUcb(Linear):
+class SupLinUcb(InLevels):
     """LinUCB in levels of independent samples."""
 
     name: ClassVar[str] = "suplinucb"
@@ -78,10 +53,8 @@ class SupLinUcb(Linear):
         "C sqrt(s d ln^3(2 K T ceil(ln T)/delta)), C = 16 sigma + 12 sqrt(lambda) S + 2 (high - low)"
     )
 
-    arms: int = fitted(help="number of arms K", validator=ge(1))
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
-    horizon: int = fitted(help="number of plays T", validator=ge(1))
 
     @property
     def levels(self) -> int:
@@ -89,7 +62,7 @@ class SupLinUcb(Linear):
         return max(1, math.ceil(math.log(self.horizon)))
 
     @property
-    def _span(self) -> float:
+    def unit(self) -> float:
         return (self.high - self.low) or 1.0
 
     def init(self, given: Any, rng: Generator) -> State:
@@ -99,58 +72,15 @@ class SupLinUcb(Linear):
         factor = np.asarray(given.scale) * (alpha + math.sqrt(self.penalty) * self.norm)
         return State(ridge, factor, self.shown(given))
 
-    def policy(self, state: State, rows: Array) -> Levels | Decision:
-        theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
-        factor = state.factor.take(rows)
-        if state.features is None:
-            return Levels(theta.astype(np.float32), packed(inverse), factor.astype(np.float32))
-        found = self._decide(theta, inverse, factor, state.features.take(rows, axis=0), None)
-        return Decision(found.action.astype(arm_type(self.arms)), found.level.astype(np.int8))
+    def _index(self, mean: Array, width: Array) -> Array:
+        return mean + width
 
-    def act(self, policy: Levels | Decision, observation: Observation, rng: Generator) -> Decision:
-        if isinstance(policy, Decision):
-            return Decision(policy.action.astype(np.intp), policy.level)
-        inverse, features = unpacked(policy.inverse), self.observed(observation)
-        return self._decide(policy.theta, inverse, policy.factor, features, observation.mask)
-
-    @quietly
-    def _decide(self, theta: Array, inverse: Array, factor: Array, features: Array, mask: Array | None) -> Decision:
-        """Down the levels, with the rows that no level has decided yet."""
-        undecided = np.arange(len(features))
-        candidates = np.ones(features.shape[:2], dtype=bool) if mask is None else mask.copy()
-        action, level = np.zeros(len(features), dtype=np.intp), np.full(len(features), -1)
-        features = features.astype(theta.dtype, copy=False)
-        for number in range(self.levels):
-            x, left = features[undecided], candidates[undecided]
-            width = factor[undecided, None] * widths(x, inverse[undecided, number])
-            index = np.einsum("nki,ni->nk", x, theta[undecided, number]) + width
-            each, widest, best = np.arange(len(x)), best_arm(width, left), best_arm(index, left)
-            most = width[each, widest]
-            precise = most <= self._span / math.sqrt(self.horizon)
-            wide = ~precise & (most > self._span * 2.0 ** -(number + 1))
-            action[undecided] = np.where(precise, best, widest)
-            level[undecided[wide]] = number
-            kept = index >= (index[each, best] - self._span * 2.0**-number)[:, None]
-            candidates[undecided] = left & kept
-            undecided = undecided[~(precise | wide)]
-            if not len(undecided):
-                break
-        return Decision(action, level)
-
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
-        learns = feedback.decision.level >= 0
-        rows, action, level = rows[learns], feedback.action[learns], feedback.decision.level[learns].astype(np.intp)
-        if not len(rows):
-            return
-        if state.features is None:
-            x = played(self.observed(feedback.observation)[learns], action)
-        else:
-            x = state.features[rows, action]
-        learn(state.ridge.flat(), rows * self.levels + level, x, feedback.reward[learns])
+    def _teach(self, state: State, rows: Array, level: Array, action: Array, x: Array, reward: Array) -> None:
+        learn(state.ridge.flat(), rows * self.levels + level, x, reward)
 
     def bound(self, delta: float) -> Bound:
         wide = max(self.scale, 1.0)
-        constant = wide * (16 * self.noise + 12 * math.sqrt(self.penalty) * self.norm) + 2 * self._span
+        constant = wide * (16 * self.noise + 12 * math.sqrt(self.penalty) * self.norm) + 2 * self.unit
         log = math.log(2 * self.arms * self.horizon * self.levels / delta)
         return Bound(
             lambda s: constant * np.sqrt(s * self.dimension * log**3),

@@ -1,0 +1,110 @@
+"""Estimates of generalised linear models as bases keep them: what was played, and theta, refitted when it is asked for.
+
+A row has one estimate or several (of SupCB-GLM, one a level). Of fixed arms the number of plays and the sum of the
+rewards of each are all that matters, so that a fit costs the same however long one has played. Where arms change, every
+play is logged; a fit then reads all of a row's plays, and bases ask for few.
+
+A fit that does not converge leaves the last estimate in force, is counted in `failures`, and warns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+from corral_core.rows import Array, Log, Rows
+from corral_glm.fit import fit
+from corral_glm.links import Link
+
+EVERY = -1  # the part of a play that every estimate of its row learns from
+
+
+class Paid(Rows):
+    """A play, where arms change."""
+
+    x: Array  # (rows, d)
+    reward: Array
+    part: Array  # which estimate learns from it, or `EVERY`
+
+
+class Estimates(Rows):
+    theta: Array  # (rows, parts, d)
+    converged: Array  # (rows, parts), whether the last fit did
+    failures: Array  # (rows, parts), how many fits did not
+    plays: Array | None = None  # (rows, parts, arms), of fixed arms
+    total: Array | None = None  # (rows, parts, arms), the sums of their rewards
+    log: Log | None = None  # else
+
+    @classmethod
+    def fresh(cls, rows: int, parts: int, dimension: int, arms: int | None) -> Estimates:
+        """Estimates that have seen nothing, of so many fixed arms, or (None) of arms that change."""
+        theta = np.zeros((rows, parts, dimension))
+        converged, failures = np.ones((rows, parts), dtype=bool), np.zeros((rows, parts), dtype=np.int64)
+        if arms is None:
+            return cls(theta, converged, failures, log=Log(rows, Paid))
+        return cls(theta, converged, failures, np.zeros((rows, parts, arms)), np.zeros((rows, parts, arms)))
+
+
+def record(estimates: Estimates, rows: Array, part: Array, action: Array, x: Array, reward: Array) -> None:
+    """One more play of each of these rows, for this part of it."""
+    if estimates.log is not None:
+        entry = Paid(np.asarray(x, dtype=np.float64), np.asarray(reward, dtype=np.float64), part.astype(np.int8))
+        estimates.log.append(rows, entry)
+        return
+    assert estimates.plays is not None and estimates.total is not None
+    for number in range(estimates.plays.shape[1]):
+        learns = (part == number) | (part == EVERY)
+        at = rows[learns], number, action[learns]
+        estimates.plays[at] += 1
+        estimates.total[at] += reward[learns]
+
+
+def refit(
+    estimates: Estimates, rows: Array, part: Array, features: Array | None, link: Link, penalty: float, name: str
+) -> None:
+    """theta of this part of each of these rows, anew; `features` are those of fixed arms."""
+    failed = 0
+    for some, x, y, weight in _plays(estimates, rows, part, features):
+        at = rows[some], part[some]
+        theta, converged = fit(link, x, y, weight, penalty, estimates.theta[at])
+        estimates.theta[at], estimates.converged[at] = theta, converged
+        estimates.failures[at] += ~converged
+        failed += int((~converged).sum())
+    if failed:
+        warnings.warn(
+            f"{name}: a fit with the {link.name} link did not converge; the estimate before it stays in force",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _plays(
+    estimates: Estimates, rows: Array, part: Array, features: Array | None
+) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """Numbers of these rows, and the plays of each that this part learned from: x, reward and weight."""
+    if estimates.log is None:
+        assert estimates.plays is not None and estimates.total is not None and features is not None
+        plays, total = estimates.plays[rows, part], estimates.total[rows, part]
+        yield np.arange(len(rows)), features.take(rows, axis=0), total / np.maximum(plays, 1), plays
+        return
+    length = estimates.log.length.take(rows)
+    # plays are padded to the next power of two, which depends on a row's own plays alone: so do the sums over them
+    size = np.left_shift(1, np.frexp(np.maximum(length, 8) - 1.0)[1])
+    for padded in np.unique(size):
+        some = np.flatnonzero(size == padded)
+        index = np.arange(padded)
+        there = index < length[some, None]
+        at = np.where(there, index, 0)
+        whose = np.repeat(rows[some], padded)
+        found = estimates.log.get(whose, at.reshape(-1))
+        of_part = found.part.reshape(at.shape)
+        learned = there & ((of_part == part[some, None]) | (of_part == EVERY))
+        x = found.x.reshape(*at.shape, -1)
+        yield (
+            some,
+            np.where(learned[:, :, None], x, 0.0),
+            np.where(learned, found.reward.reshape(at.shape), 0.0),
+            learned.astype(np.float64),
+        )

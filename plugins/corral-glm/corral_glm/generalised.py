@@ -1,0 +1,65 @@
+"""What bases of generalised linear models share: their link, and its least slope kappa."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import attrs
+import numpy as np
+from attrs.validators import and_, gt, le, optional
+
+from corral_core.errors import CorralError
+from corral_core.features.featured import Linear
+from corral_core.protocols import Problem, parameter
+from corral_core.rows import Array
+from corral_glm.links import Link, link_of, valid_link
+
+LEAST = 1e-12  # a slope below this is none
+
+
+@attrs.frozen(slots=False)  # so that it can be mixed with another subclass of Linear
+class Generalised(Linear):
+    """A base for mean rewards mu(<x, theta>)."""
+
+    link: Any = parameter(
+        "logistic",
+        help="mu: logistic, probit, cloglog, identity, half-identity, square, or one of your own, 'module:object'",
+        validator=valid_link,
+    )
+    curvature: float | None = parameter(
+        None,
+        help="kappa, the least slope of mu that matters; left out: that on |z| <= L (S + 1), or 1 if that is less",
+        validator=optional(and_(gt(0), le(1e9))),
+    )
+    length: float = parameter(1.0, help="bound L on the norm of an arm's features", validator=and_(gt(0), le(1e9)))
+
+    def resolve(self, problem: Problem) -> Self:
+        found = super().resolve(problem)
+        if not found.kappa >= LEAST:
+            raise CorralError(
+                f"{self.name}: the {self.mu.name} link has no slope left on |z| <= {self.reach:.4g}; "
+                f"give it a smaller norm, or a curvature"
+            )
+        return found
+
+    @property
+    def mu(self) -> Link:
+        """The link itself."""
+        return link_of(self.link)
+
+    @property
+    def reach(self) -> float:
+        """How far from 0 <x, theta> can be, for theta within 1 of one of norm S."""
+        return self.length * (self.norm + 1)
+
+    @property
+    def kappa(self) -> float:
+        """The least slope of mu that matters.
+
+        Not above 1, as kappa V is to be at most sum mu' x x^T + lambda I, which has no slope before the ridge.
+        """
+        return min(1.0, self.mu.least_slope(self.reach)) if self.curvature is None else self.curvature
+
+    def value(self, product: Array) -> Array:
+        """What rises with the mean reward, from <x, theta>."""
+        return np.abs(product) if self.mu.even else product

@@ -1,0 +1,201 @@
+"""Links mu of generalised linear models: the mean reward is mu(<x, theta>).
+
+| name | mu(z) | L, the largest slope |
+|---|---|---|
+| `logistic` | 1/(1 + e^-z) | 1/4 |
+| `probit` | Phi(z), of the standard normal distribution | 1/sqrt(2 pi) |
+| `cloglog` | 1 - exp(-e^z), the complementary log-log link | 1/e |
+| `identity` | z: the linear model itself | 1 |
+| `half-identity` | 1/2 + z/2, which environments cut to [0, 1] | 1/2 |
+| `square` | z^2/(1 + z^2), which rises with the size of z, whatever its sign | 3 sqrt(3)/8 |
+
+Statisticians call the inverse of mu the link; here, as in the bandit literature, mu is. A link of one's own is a
+`Link`, in Python by itself, in an experiment file as "package.module:object".
+
+>>> link_of("logistic").mean(np.array([-1000.0, 0.0, 1000.0]))
+array([0. , 0.5, 1. ])
+>>> round(link_of("logistic").least_slope(2.0), 4)
+0.105
+>>> steep = Link("steep", lambda z: np.tanh(z), lambda z: 1 - np.tanh(z) ** 2, largest_slope=1.0, low=-1.0, high=1.0)
+>>> link_of(steep).name
+'steep'
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+from scipy.special import expit, ndtr  # type: ignore[import-untyped]
+
+from corral_core.errors import CorralError
+from corral_core.parsing import shown, suggestion
+from corral_core.plugins import reason
+from corral_core.rows import Array
+
+TRIED = np.linspace(-6.0, 6.0, 241)  # where a link is looked at before it is used
+STEP = 1e-4
+LARGEST = 700.0  # e^z is finite up to here
+
+
+@attrs.frozen(eq=False)
+class Link:
+    """mu and its derivative, functions of an array, and what confidence bounds need to know of them.
+
+    mu rises; or, if it is `even`, mu(z) = mu(-z) rises with |z|. Mean rewards lie between `low` and `high`, to which
+    environments cut mu where it goes beyond; they pay 0 or 1 where that is within [0, 1].
+    """
+
+    name: str
+    mean: Callable[[Array], Array]
+    derivative: Callable[[Array], Array]
+    largest_slope: float
+    low: float = -math.inf
+    high: float = math.inf
+    even: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        for what in ("mean", "derivative"):
+            if not callable(getattr(self, what)):
+                raise CorralError(
+                    f"link {self.name}: {what} must be a function of an array, not {shown(getattr(self, what))}"
+                )
+        if not (_is_number(self.largest_slope) and 0 < self.largest_slope < math.inf):
+            raise CorralError(f"link {self.name}: largest_slope must be above 0, not {shown(self.largest_slope)}")
+        if not (_is_number(self.low) and _is_number(self.high) and self.low < self.high):
+            raise CorralError(
+                f"link {self.name}: low must be less than high, not {shown(self.low)} and {shown(self.high)}"
+            )
+        _check(self)
+
+    @property
+    def coins(self) -> bool:
+        """Whether mean rewards are probabilities."""
+        return self.low >= 0 and self.high <= 1
+
+    def least_slope(self, reach: float) -> float:
+        """kappa: the least derivative on |z| <= reach.
+
+        An even link is flat at 0, so that there is none; in its place stands the mean slope from 0 to `reach`. No bound
+        is proved with that, it only keeps its confidence widths comparable with those of the others.
+        """
+        if self.even:
+            rise = self.mean(np.array([reach])) - self.mean(np.zeros(1))
+            return float(rise[0]) / reach
+        return float(self.derivative(np.linspace(-reach, reach, 2001)).min())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _check(link: Link) -> None:
+    """Refuse, in one sentence, what is no link: not finite, not rising, or with another function's derivative."""
+    with np.errstate(all="ignore"):
+        try:
+            mean, slope = (np.asarray(function(TRIED)) for function in (link.mean, link.derivative))
+        except Exception as problem:  # whatever somebody's function does with an array
+            raise CorralError(f"link {link.name} cannot be evaluated at an array: {reason(problem)}") from problem
+        if mean.shape != TRIED.shape or slope.shape != TRIED.shape:
+            raise CorralError(
+                f"link {link.name}: mean and derivative must return a number for every number of an array"
+            )
+        if not (np.isfinite(mean).all() and np.isfinite(slope).all()):
+            raise CorralError(f"link {link.name} must have finite values and slopes, and has none somewhere in [-6, 6]")
+        near = (link.mean(TRIED + STEP) - link.mean(TRIED - STEP)) / (2 * STEP)
+    rising = slope * np.sign(TRIED) if link.even else slope
+    if (rising < 0).any() or (link.even and not np.allclose(mean, mean[::-1])):
+        how = "with |z|, and alike on both sides of 0" if link.even else "everywhere; one that rises with |z| is even"
+        raise CorralError(f"link {link.name} must rise {how}")
+    off = np.abs(near - slope) > 1e-4 * max(1.0, link.largest_slope)
+    if off.sum() > 4:  # a kink has no derivative at one point or two
+        z = TRIED[off][0]
+        raise CorralError(
+            f"link {link.name}: its derivative at {z:.3g} is {near[off][0]:.4g}, not {slope[off][0]:.4g} as it says"
+        )
+    if np.abs(slope).max() > link.largest_slope * (1 + 1e-6):
+        raise CorralError(
+            f"link {link.name}: largest_slope must be at least {np.abs(slope).max():.4g}, not {link.largest_slope:.4g}"
+        )
+
+
+def _logistic_slope(z: Array) -> Array:
+    found: Array = expit(z) * expit(-z)
+    return found
+
+
+def _normal_density(z: Array) -> Array:
+    found: Array = np.exp(-np.square(np.minimum(np.abs(z), 50.0)) / 2) / math.sqrt(2 * math.pi)
+    return found
+
+
+def _cloglog(z: Array) -> Array:
+    found: Array = -np.expm1(-np.exp(np.minimum(z, LARGEST)))
+    return found
+
+
+def _cloglog_slope(z: Array) -> Array:
+    at = np.clip(z, -LARGEST, 10.0)  # beyond 10 the slope is below 1e-9000
+    found: Array = np.exp(at - np.exp(at))
+    return found
+
+
+def _square(z: Array) -> Array:
+    squared = np.square(np.clip(z, -1e150, 1e150))
+    found: Array = squared / (1 + squared)
+    return found
+
+
+def _square_slope(z: Array) -> Array:
+    at = np.clip(z, -1e50, 1e50)
+    found: Array = 2 * at / np.square(1 + np.square(at))
+    return found
+
+
+@functools.cache
+def named() -> dict[str, Link]:
+    """The links that have a name."""
+    links = [
+        Link("logistic", expit, _logistic_slope, 0.25, 0.0, 1.0),
+        Link("probit", ndtr, _normal_density, 1 / math.sqrt(2 * math.pi), 0.0, 1.0),
+        Link("cloglog", _cloglog, _cloglog_slope, math.exp(-1), 0.0, 1.0),
+        Link("identity", lambda z: np.asarray(z, dtype=np.float64), np.ones_like, 1.0),
+        Link("half-identity", lambda z: 0.5 + z / 2, lambda z: np.full_like(z, 0.5), 0.5, 0.0, 1.0),
+        Link("square", _square, _square_slope, 3 * math.sqrt(3) / 8, 0.0, 1.0, even=True),
+    ]
+    return {link.name: link for link in links}
+
+
+def link_of(link: Any) -> Link:
+    """A link itself, by its name, or as "package.module:object"."""
+    if isinstance(link, Link):
+        return link
+    if not isinstance(link, str):
+        raise CorralError(f"a link is a name such as logistic, a Link, or 'package.module:object', not {shown(link)}")
+    if ":" in link:
+        return _imported(link)
+    if link not in named():
+        raise CorralError(f"there is no link {shown(link)}{suggestion(link, named())}")
+    return named()[link]
+
+
+@functools.cache
+def _imported(place: str) -> Link:
+    try:
+        found = pkgutil.resolve_name(place)
+    except Exception as problem:  # whatever somebody's module does when it is imported
+        why = problem if isinstance(problem, CorralError) else reason(problem)
+        raise CorralError(f"the link {place} cannot be had: {why}") from problem
+    if not isinstance(found, Link):
+        raise CorralError(f"{place} must be a Link of corral_glm.links, not {shown(found)}")
+    return found
+
+
+def valid_link(instance: Any, attribute: Any, value: Any) -> None:
+    """A validator of attrs for a field that holds a link."""
+    link_of(value)

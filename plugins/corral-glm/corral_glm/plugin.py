@@ -1,0 +1,36 @@
+"""What corral-glm brings. Light by rule: nothing is imported until it is used."""
+
+from corral_core.hookspecs import Entry, hookimpl
+
+
+@hookimpl
+def corral_bases() -> list[Entry]:
+    return [
+        Entry("ucb-glm", "Optimism for a known function of something linear", "corral_glm.bases.ucb_glm:UcbGlm"),
+        Entry("supcb-glm", "UCB-GLM in levels of independent samples", "corral_glm.bases.supcb_glm:SupCbGlm"),
+    ]
+
+
+@hookimpl
+def corral_environments() -> list[Entry]:
+    return [
+        Entry(
+            "glm-contexts",
+            "Contexts whose means are a function of something linear",
+            "corral_glm.environments.glm:GlmContexts",
+        ),
+        Entry(
+            "glm-arms",
+            "Fixed arms whose means are a function of something linear",
+            "corral_glm.environments.glm:GlmArms",
+        ),
+    ]
+
+
+@hookimpl
+def corral_experiments() -> list[Entry]:
+    names = {
+        "unknown-link": "Which link do these rewards have?",
+        "unknown-link-rates": "Which link do these rewards have, as T grows?",
+    }
+    return [Entry(name, summary, f"corral_glm.experiments:{name}.toml") for name, summary in names.items()]

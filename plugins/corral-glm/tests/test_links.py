@@ -1,0 +1,113 @@
+"""Links against closed forms, far from 0, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from corral_glm.bases.ucb_glm import UcbGlm
+from corral_glm.links import Link, link_of, named
+from scipy import integrate, stats
+
+from corral_core.errors import CorralError
+from corral_core.parsing import build
+
+FAR = np.array([-1e300, -1e4, -745.0, -700.0, -40.0, 40.0, 700.0, 710.0, 1e4, 1e300])
+steep = Link("steep", np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1.0, -1.0, 1.0)
+no_link = 3
+
+
+@pytest.mark.parametrize("name", named())
+def test_the_slope_is_the_derivative(name: str) -> None:
+    """It integrates to the mean."""
+    link = link_of(name)
+    for low, high in [(-5.0, -1.0), (-1.0, 2.0), (2.0, 6.0)]:
+        area = integrate.quad(lambda z: link.derivative(np.array([z]))[0], low, high, epsabs=1e-12)[0]
+        assert area == pytest.approx(np.diff(link.mean(np.array([low, high])))[0], abs=1e-10)
+    z = np.linspace(-8, 8, 100_001)
+    assert np.abs(link.derivative(z)).max() == pytest.approx(link.largest_slope, rel=1e-6)
+
+
+def test_closed_forms() -> None:
+    z = np.linspace(-8, 8, 101)
+    assert link_of("logistic").mean(z) == pytest.approx(stats.logistic.cdf(z))
+    assert link_of("probit").mean(z) == pytest.approx(stats.norm.cdf(z))
+    assert link_of("cloglog").mean(z) == pytest.approx(stats.gumbel_l.cdf(z))
+    assert link_of("cloglog").derivative(z) == pytest.approx(stats.gumbel_l.pdf(z), abs=1e-300)
+    assert link_of("square").mean(z) == pytest.approx(z**2 / (1 + z**2))
+    assert link_of("logistic").least_slope(3.0) == pytest.approx(stats.logistic.pdf(3))
+    assert link_of("probit").least_slope(3.0) == pytest.approx(stats.norm.pdf(3))
+    assert link_of("cloglog").least_slope(3.0) == pytest.approx(math.exp(3 - math.exp(3)))
+    assert link_of("identity").least_slope(3.0) == 1
+    assert link_of("square").least_slope(3.0) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("name", named())
+def test_far_from_zero(name: str) -> None:
+    """No warning (warnings are errors here), no NaN, and within the range where there is one."""
+    link = link_of(name)
+    mean, slope = link.mean(FAR), link.derivative(FAR)
+    assert np.isfinite(mean).all() and np.isfinite(slope).all()
+    if link.coins and name != "half-identity":
+        assert mean[-1] == 1 and mean[0] == (1 if link.even else 0)
+        assert np.abs(slope)[[0, -1]].max() < 1e-100
+
+
+def test_links_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert link_of(steep) is steep
+    monkeypatch.syspath_prepend(str(__file__.rsplit("/", 1)[0]))
+    found = link_of("test_links:steep")
+    assert found.name == "steep"
+    base = build(UcbGlm, {"link": "test_links:steep"}, "bases")
+    assert pickle.loads(pickle.dumps(base)).mu is found
+    with pytest.raises(CorralError, match="test_links:no_link must be a Link"):
+        link_of("test_links:no_link")
+    with pytest.raises(CorralError, match="the link test_links:nothing cannot be had"):
+        link_of("test_links:nothing")
+    for place in ("nowhere.at.all:x", ":x", ".near:x", "os:path.nothing", "antigravity no:x"):
+        with pytest.raises(CorralError, match="cannot be had"):
+            link_of(place)
+
+
+@pytest.mark.parametrize(
+    ("link", "says"),
+    [
+        ("logistics", "there is no link 'logistics'; did you mean logistic?"),
+        ("", "there is no link ''; it takes logistic, probit"),
+        (3, "a link is a name such as logistic, a Link, or 'package.module:object', not 3"),
+        (None, "a link is a name"),
+    ],
+)
+def test_wrong_names(link: object, says: str) -> None:
+    with pytest.raises(CorralError) as refused:
+        UcbGlm(link=link)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((np.tanh, np.tanh, 1.0), "must rise everywhere"),
+        ((np.tanh, np.ones_like, 1.0), r"its derivative at -6 is .*, not 1 as it says"),
+        ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, 0.5), "largest_slope must be at least 1, not 0.5"),
+        ((np.log, lambda z: 1 / z, 1.0), "must have finite values"),
+        ((np.tanh, lambda z: 1.0, 1.0), "a number for every number of an array"),
+        ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, math.nan), "largest_slope must be above 0, not nan"),
+        ((np.square, lambda z: 2 * z, 12.0), "one that rises with |z| is even"),
+        ((3, np.ones_like, 1.0), "mean must be a function of an array, not 3"),
+        ((np.tanh, 4, 1.0), "derivative must be a function of an array, not 4"),
+        ((math.tanh, np.ones_like, 1.0), "link odd cannot be evaluated at an array: TypeError"),
+    ],
+)
+def test_what_is_no_link(arguments: tuple[object, ...], says: str) -> None:
+    with pytest.raises(CorralError, match=says.replace("|z|", r"\|z\|")):
+        Link("odd", *arguments)  # type: ignore[arg-type]
+
+
+def test_a_range_the_wrong_way_round() -> None:
+    with pytest.raises(CorralError, match=r"low must be less than high, not 1\.0 and 0\.0"):
+        Link("odd", np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1.0, 1.0, 0.0)
+    with pytest.raises(CorralError, match="alike on both sides of 0"):
+        Link("odd", lambda z: np.maximum(z, 0) ** 2, lambda z: 2 * np.maximum(z, 0), 12.0, even=True)

@@ -1,0 +1,69 @@
+"""Fixed arms whose payoffs have the tails of Student's t.
+
+a_j ~ U[0,1]^d and theta ~ U[0,1]^d, drawn anew for every replicate; an arm pays <a_j, theta> + scale t, with t of `df`
+degrees of freedom. Moments of orders below `df` are finite: with df = 3 the variance is, at 3 scale^2, and with df of
+at most 2 it is not. As nothing about it is sub-Gaussian, no noise is published, and a base that needs one must be told.
+
+Means lie in (0, d). A meta-algorithm is handed payoffs scaled by this range and cut to its clip. Cutting keeps the
+order of arms: where one mean is larger, so is the mean of what is left.
+
+Source: settings S1 (20 arms, d = 10) and S2 (100 arms, d = 20) of Shao, Yu, King, Lyu, "Almost optimal algorithms for
+linear stochastic bandits with heavy-tailed payoffs", 2018, both with df = 3.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, le
+from numpy.random import Generator
+
+from corral_core.features.directions import inner
+from corral_core.features.fixed_arms import FixedArms
+from corral_core.protocols import parameter
+from corral_core.rows import Array
+from corral_heavytail.moments import student_t_moment, student_t_payoff_moment
+
+
+@attrs.frozen
+class LinearTails(FixedArms):
+    """Arms and theta uniform on the unit cube."""
+
+    arms: int = parameter(20, help="number of arms", validator=ge(1))
+    dimension: int = parameter(10, help="number of features of an arm", validator=ge(1))
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        return 0.0, float(self.dimension)
+
+    def draw_means(self, features: Array, rng: Generator) -> Array:
+        return inner(features, rng.random((len(features), self.dimension)))
+
+
+@attrs.frozen
+class StudentTArms(LinearTails):
+    """Linear arms with Student-t noise."""
+
+    name: ClassVar[str] = "student-t-arms"
+
+    df: float = parameter(
+        3.0, help="degrees of freedom: moments of orders below it are finite", validator=and_(gt(1), le(1e6))
+    )
+    scale: float = parameter(1.0, help="multiplies the noise", validator=and_(gt(0), le(1e9)))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(arms=5, dimension=2, df=1.5, scale=0.1)]
+
+    def payoff(self, mean: Array, rng: Generator) -> Array:
+        return np.asarray(mean + self.scale * rng.standard_t(self.df, len(mean)))
+
+    def noise_moment(self, epsilon: float) -> float:
+        """E|noise|^(1+epsilon): what MENU is to be told."""
+        return student_t_moment(1 + epsilon, self.df, self.scale)
+
+    def payoff_moment(self, epsilon: float, mean: float) -> float:
+        """A bound on E|y|^(1+epsilon) of arms of at most this mean: what TOFU is to be told."""
+        return student_t_payoff_moment(1 + epsilon, self.df, mean, self.scale)

@@ -1,0 +1,39 @@
+"""What corral-heavytail brings. Light by rule: nothing is imported until it is used."""
+
+from corral_core.hookspecs import Entry, hookimpl
+
+
+@hookimpl
+def corral_bases() -> list[Entry]:
+    return [
+        Entry("menu", "Median of means under optimism, for fixed arms", "corral_heavytail.bases.menu:Menu"),
+        Entry("tofu", "Truncation under optimism", "corral_heavytail.bases.tofu:Tofu"),
+    ]
+
+
+@hookimpl
+def corral_environments() -> list[Entry]:
+    return [
+        Entry(
+            "student-t-arms",
+            "Fixed linear arms with Student-t noise",
+            "corral_heavytail.environments.student_t:StudentTArms",
+        ),
+        Entry(
+            "pareto-arms", "Fixed linear arms with Pareto payoffs", "corral_heavytail.environments.pareto:ParetoArms"
+        ),
+    ]
+
+
+@hookimpl
+def corral_experiments() -> list[Entry]:
+    names = {
+        "student-t": "MENU, TOFU or LinUCB with Student-t noise, 20 arms (S1 of Shao et al. 2018)?",
+        "student-t-100-arms": "The same with 100 arms in 20 dimensions (S2)?",
+        "pareto": "MENU, TOFU or LinUCB with Pareto payoffs, 20 arms (S3)?",
+        "pareto-100-arms": "The same with 100 arms in 20 dimensions (S4)?",
+        "heavier-tails": "MENU, TOFU or LinUCB, as the tails get heavier?",
+        "unknown-moment": "Which moment of the payoffs should TOFU count on?",
+        "unknown-moment-rates": "Which moment should TOFU count on, as T grows?",
+    }
+    return [Entry(name, summary, f"corral_heavytail.experiments:{name}.toml") for name, summary in names.items()]

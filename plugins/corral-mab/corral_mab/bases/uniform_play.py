@@ -1,0 +1,66 @@
+"""Uniform play: an arm drawn uniformly from those that are there, at every play, whatever was learned.
+
+It learns nothing: what any other base must beat. (The meta-algorithm `uniform` draws bases, this draws arms.)
+
+Bound: none below the trivial one, U(s) = (high - low) s.
+
+>>> from corral_core.simulation import try_out
+>>> from corral_mab.environments.arms import BernoulliArms
+>>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), UniformPlay(), horizon=1000, rows=100).regret
+>>> bool(abs(regret[:, -1].mean() - 300) < 4.5)  # half of the plays lose .6; five standard errors
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs.validators import ge
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.protocols import Base, Feedback, Observation, fitted
+from corral_core.rows import Array, Rows
+
+
+class Blank(Rows):
+    """A state and a policy that hold nothing."""
+
+    blank: Array  # (rows, 0)
+
+
+@attrs.frozen
+class UniformPlay(Base):
+    """Draws arms uniformly and learns nothing."""
+
+    name: ClassVar[str] = "uniform-play"
+    formula: ClassVar[str] = "(high - low) s"
+    masks: ClassVar[bool] = True
+    learns_from_others: ClassVar[bool] = True
+
+    arms: int = fitted(help="number of arms K", validator=ge(1))
+    low: float = fitted(help="lowest mean reward")
+    high: float = fitted(help="highest mean reward")
+
+    def init(self, given: Any, rng: Generator) -> Blank:
+        return Blank(np.zeros((len(given), 0), dtype=np.int8))
+
+    def policy(self, state: Blank, rows: Array) -> Blank:
+        return state.take(rows)
+
+    def act(self, policy: Blank, observation: Observation, rng: Generator) -> Array:
+        uniform = rng.random(len(policy))
+        if observation.mask is None:
+            return (uniform * self.arms).astype(np.intp)
+        rank = (uniform * observation.mask.sum(axis=1)).astype(np.intp)  # which of the arms that are there
+        found: Array = (np.cumsum(observation.mask, axis=1) > rank[:, None]).argmax(axis=1)
+        return found
+
+    def learn(self, state: Blank, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        """Nothing to learn."""
+
+    def bound(self, delta: float) -> Bound:
+        span = self.high - self.low
+        return Bound(lambda s: span * s, (Term(span, 1.0),))
