@@ -1,31 +1,12 @@
-"""The registered experiments: each plays, and bases are adapted where they should be."""
+"""The registered experiments: bases are adapted where they should be."""
 
 from __future__ import annotations
 
 import pytest
-from corral_glm.plugin import corral_experiments
 
 from corral_core.bounds import target
 from corral_core.chunks import run_chunk
-from corral_core.claims import stated
 from corral_core.experiment import parse, read, sweep
-
-NAMES = [entry.name for entry in corral_experiments()]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_curve_plays(name: str) -> None:
-    source = read(name)
-    assert stated(source)
-    if source["sweep"]["parameter"] == "horizon":
-        del source["sweep"]
-    for experiment in map(parse, sweep({**source, "horizon": 24, "replicates": 2})):
-        assert experiment.question
-        for curve in experiment.curves:
-            record = run_chunk(experiment, curve.name, 0)
-            assert record.regret is not None
-            assert (record.regret >= 0).all()
-            assert record.plays[:, -1].sum(axis=1).tolist() == [24, 24]
 
 
 def test_the_target_rate_is_known() -> None:
