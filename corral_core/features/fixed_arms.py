@@ -12,6 +12,7 @@ from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core.environments import Bandit, chosen
+from corral_core.features.directions import inner
 from corral_core.protocols import Observation, Problem, parameter
 from corral_core.rows import Array, Rows
 
@@ -69,3 +70,8 @@ class FixedArms(Bandit):
     ) -> tuple[Array, Array]:
         mean = chosen(instance.mean, action)
         return self.payoff(mean, rng), instance.best - mean
+
+
+def cube_means(features: Array, rng: Generator) -> Array:
+    """<a, theta> of every arm, (rows, arms), with a theta uniform on the unit cube in every row."""
+    return inner(features, rng.random((len(features), features.shape[2])))

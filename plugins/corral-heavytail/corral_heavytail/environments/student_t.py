@@ -20,8 +20,7 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core.features.directions import inner
-from corral_core.features.fixed_arms import FixedArms
+from corral_core.features.fixed_arms import FixedArms, cube_means
 from corral_core.protocols import parameter
 from corral_core.rows import Array
 from corral_heavytail.moments import student_t_moment, student_t_payoff_moment
@@ -39,7 +38,7 @@ class LinearTails(FixedArms):
         return 0.0, float(self.dimension)
 
     def draw_means(self, features: Array, rng: Generator) -> Array:
-        return inner(features, rng.random((len(features), self.dimension)))
+        return cube_means(features, rng)
 
 
 @attrs.frozen

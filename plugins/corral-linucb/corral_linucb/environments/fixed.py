@@ -20,7 +20,7 @@ from numpy.random import Generator
 from corral_core.environments import noisy
 from corral_core.errors import CorralError
 from corral_core.features.directions import inner, sphere
-from corral_core.features.fixed_arms import FixedArms
+from corral_core.features.fixed_arms import FixedArms, cube_means
 from corral_core.protocols import parameter
 from corral_core.rows import Array
 
@@ -50,7 +50,7 @@ class LinearArms(GaussianArms):
         return 0.0, float(self.dimension)
 
     def draw_means(self, features: Array, rng: Generator) -> Array:
-        return inner(features, rng.random((len(features), self.dimension)))
+        return cube_means(features, rng)
 
 
 @attrs.frozen
