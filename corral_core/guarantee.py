@@ -129,7 +129,7 @@ def _conditions(
     yield Condition("literal bounds exceed 8 sqrt(t ln(t^2/delta)) at every t", _wide_enough(bounds, told))
     noise = experiment.problem.noise
     if noise is None:
-        yield Condition("the noise is 1-sub-Gaussian in half the reward range", None)
+        yield Condition("the noise, of a scale that nobody tells, is 1-sub-Gaussian in half the reward range", None)
     else:
         scaled = 2 * noise / ((high - low) or 1.0)
         yield Condition(f"the noise, {scaled:.3g} in half the reward range, is at most 1", scaled <= 1)

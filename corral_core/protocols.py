@@ -81,6 +81,7 @@ NEEDS = {
 
 
 ACTIONS = {"finite": "finitely many actions", "ball": "a ball of actions", "ellipsoid": "an ellipsoid of actions"}
+SAYABLE = ("noise", "low", "high")  # what a user may know where the environment does not
 SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than there is, never more
 
 
@@ -224,7 +225,8 @@ class Base(Named):
             set_here, there = getattr(self, name), getattr(problem, name)
             if set_here is None:
                 if there is None:
-                    raise CorralError(f"{self.name} needs {NEEDS[name]}; {problem.environment} has none")
+                    mend = f", so say {name} = ... of {self.name}" if name in SAYABLE else ""
+                    raise CorralError(f"{self.name} needs {NEEDS[name]}; {problem.environment} has none{mend}")
                 found[name] = there
             elif name in SIZES and there is not None and set_here > there:
                 raise CorralError(

@@ -107,7 +107,7 @@ def _how_to_go_on(out: Path | None) -> str:
 
 
 def _announce(points: list[Experiment]) -> None:
-    from corral_core.cli.text import plays, say
+    from corral_core.cli.text import counted, plays, say
 
     first = points[0]
     if first.question:
@@ -115,10 +115,8 @@ def _announce(points: list[Experiment]) -> None:
     over = f" at {len(points)} points" if len(points) > 1 else ""
     longest = max(point.horizon for point in points)
     upto = "" if all(point.horizon == longest for point in points) else "up to "
-    say(
-        f"{first.name}: {upto}{plays(longest)}, {first.replicates} replicates, {len(first.curves)} curves{over}, "
-        f"seed {first.seed}"
-    )
+    replicates, curves = counted(first.replicates, "replicate"), counted(len(first.curves), "curve")
+    say(f"{first.name}: {upto}{plays(longest)}, {replicates}, {curves}{over}, seed {first.seed}")
     for point in points:
         for curve in point.curves:
             for sentence in point.choices(curve):

@@ -17,8 +17,13 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
+def counted(count: int, what: str) -> str:
+    """As in "1 play", "2 plays"."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def plays(count: int) -> str:
-    return f"{count:,} play{'s' * (count != 1)}"
+    return counted(count, "play")
 
 
 def say(sentence: str, indent: str = "", following: str | None = None) -> None:

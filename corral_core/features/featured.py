@@ -36,7 +36,7 @@ class Featured(Base):
         if problem.shared and not self.takes_shared:
             raise CorralError(
                 f"{self.name} needs features of every arm; {problem.environment} has one context for all of them, "
-                f"which is what disjoint-linucb is for"
+                f"which is what disjoint-linucb of corral-linucb is for"
             )
         arms = getattr(self, "arms", None)
         if arms is not None and problem.arms is not None and arms != problem.arms:

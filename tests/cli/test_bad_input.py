@@ -60,7 +60,7 @@ def refused_file(capfd: pytest.CaptureFixture[str], folder: Path, text: str | by
 WRONG = [
     # names
     ("base", 'name = "epsilon-greddy"', "there is no base epsilon-greddy; did you mean epsilon-greedy"),
-    ("base", 'name = "ucb-glm"', "comes with corral-glm"),
+    ("base", 'name = "lsvi-ucb"', "comes with corral-lsvi"),
     ("base", 'name = "linucb"', "linucb needs features; bernoulli-arms has none"),
     ("base", 'name = "corral"', "corral is a meta, not a base"),
     ("base", 'name = ""', "there is no base"),
@@ -263,7 +263,7 @@ def test_an_option_that_the_sweep_would_overrule(tmp_path: Path, capfd: pytest.C
         ("nowhere.toml", "nowhere.toml cannot be read: No such file"),
         ("folder.toml", "folder.toml cannot be read: Is a directory"),
         ("quickstrat", "did you mean quickstart"),
-        ("unknown-link", "comes with corral-glm"),
+        ("unknown-feature-dimension", "comes with corral-lsvi"),
         ("a" * 300, "a" * 300),
         ("", "there is no"),  # "no experiment" or "nothing called"
     ],

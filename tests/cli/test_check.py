@@ -80,8 +80,8 @@ def test_an_expected_failure(lopsided: str, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("uniforn",), "there is nothing called uniforn; did you mean uniform?"),
-        (("knn-ucb",), "the base knn-ucb comes with corral-nonparam, which is not installed"),
+        (("uniforn",), "there is nothing called uniforn; did you mean uniform or uniform-play?"),
+        (("lsvi-ucb",), "the base lsvi-ucb comes with corral-lsvi, which is not installed"),
         (("nowhere:Thing",), "nowhere:Thing cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
         (("json:dumps",), "a base, environment or meta can be checked, or a class of one, not <function dumps"),
         (("json:JSONDecoder",), "JSONDecoder is not a class derived from Base or Environment or Meta"),

@@ -91,7 +91,7 @@ def test_a_file_is_described_too(name: str, tmp_path: Path, capsys: pytest.Captu
 
 def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert refusal(capsys, "epsilon-gredy").endswith("did you mean epsilon-greedy or epsilon-greedy-rates?\n")
-    assert "comes with corral-glm" in refusal(capsys, "ucb-glm")
+    assert "comes with corral-lsvi" in refusal(capsys, "lsvi-ucb")
     assert "did you mean serial" not in refusal(capsys, "serial")
 
 

@@ -110,7 +110,11 @@ def _check(link: Link) -> None:
         near = (link.mean(TRIED + STEP) - link.mean(TRIED - STEP)) / (2 * STEP)
     rising = slope * np.sign(TRIED) if link.even else slope
     if (rising < 0).any() or (link.even and not np.allclose(mean, mean[::-1])):
-        how = "with |z|, and alike on both sides of 0" if link.even else "everywhere; one that rises with |z| is even"
+        how = (
+            "with |z|, and alike on both sides of 0"
+            if link.even
+            else "everywhere; say even = True of one that rises with |z|"
+        )
         raise CorralError(f"link {link.name} must rise {how}")
     off = np.abs(near - slope) > 1e-4 * max(1.0, link.largest_slope)
     if off.sum() > 4:  # a kink has no derivative at one point or two
@@ -190,7 +194,10 @@ def _imported(place: str) -> Link:
         found = pkgutil.resolve_name(place)
     except Exception as problem:  # whatever somebody's module does when it is imported
         why = problem if isinstance(problem, CorralError) else reason(problem)
-        raise CorralError(f"the link {place} cannot be had: {why}") from problem
+        where = (
+            "; its module must be installed, or in a folder of PYTHONPATH" if isinstance(problem, ImportError) else ""
+        )
+        raise CorralError(f"the link {place} cannot be had: {why}{where}") from problem
     if not isinstance(found, Link):
         raise CorralError(f"{place} must be a Link of corral_glm.links, not {shown(found)}")
     return found

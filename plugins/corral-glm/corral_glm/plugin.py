@@ -6,8 +6,14 @@ from corral_core.hookspecs import Entry, hookimpl
 @hookimpl
 def corral_bases() -> list[Entry]:
     return [
-        Entry("ucb-glm", "Optimism for a known function of something linear", "corral_glm.bases.ucb_glm:UcbGlm"),
-        Entry("supcb-glm", "UCB-GLM in levels of independent samples", "corral_glm.bases.supcb_glm:SupCbGlm"),
+        Entry(
+            "ucb-glm",
+            "Optimism for generalised linear rewards, of any link (UCB-GLM)",
+            "corral_glm.bases.ucb_glm:UcbGlm",
+        ),
+        Entry(
+            "supcb-glm", "UCB-GLM in levels of independent samples (SupCB-GLM)", "corral_glm.bases.supcb_glm:SupCbGlm"
+        ),
     ]
 
 

@@ -95,7 +95,7 @@ def test_wrong_names(link: object, says: str) -> None:
         ((np.log, lambda z: 1 / z, 1.0), "must have finite values"),
         ((np.tanh, lambda z: 1.0, 1.0), "a number for every number of an array"),
         ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, math.nan), "largest_slope must be above 0, not nan"),
-        ((np.square, lambda z: 2 * z, 12.0), "one that rises with |z| is even"),
+        ((np.square, lambda z: 2 * z, 12.0), "say even = True of one that rises with |z|"),
         ((3, np.ones_like, 1.0), "mean must be a function of an array, not 3"),
         ((np.tanh, 4, 1.0), "derivative must be a function of an array, not 4"),
         ((math.tanh, np.ones_like, 1.0), "link odd cannot be evaluated at an array: TypeError"),

@@ -6,8 +6,14 @@ from corral_core.hookspecs import Entry, hookimpl
 @hookimpl
 def corral_bases() -> list[Entry]:
     return [
-        Entry("menu", "Median of means under optimism, for fixed arms", "corral_heavytail.bases.menu:Menu"),
-        Entry("tofu", "Truncation under optimism", "corral_heavytail.bases.tofu:Tofu"),
+        Entry(
+            "menu",
+            "Median of means under optimism, for fixed arms with heavy tails (MENU)",
+            "corral_heavytail.bases.menu:Menu",
+        ),
+        Entry(
+            "tofu", "Truncation under optimism, for arms with heavy tails (TOFU)", "corral_heavytail.bases.tofu:Tofu"
+        ),
     ]
 
 
@@ -29,9 +35,9 @@ def corral_environments() -> list[Entry]:
 def corral_experiments() -> list[Entry]:
     names = {
         "student-t": "MENU, TOFU or LinUCB with Student-t noise, 20 arms (S1 of Shao et al. 2018)?",
-        "student-t-100-arms": "The same with 100 arms in 20 dimensions (S2)?",
+        "student-t-100-arms": "MENU, TOFU or LinUCB with Student-t noise, 100 arms in 20 dimensions (S2)?",
         "pareto": "MENU, TOFU or LinUCB with Pareto payoffs, 20 arms (S3)?",
-        "pareto-100-arms": "The same with 100 arms in 20 dimensions (S4)?",
+        "pareto-100-arms": "MENU, TOFU or LinUCB with Pareto payoffs, 100 arms in 20 dimensions (S4)?",
         "heavier-tails": "MENU, TOFU or LinUCB, as the tails get heavier?",
         "unknown-moment": "Which moment of the payoffs should TOFU count on?",
         "unknown-moment-rates": "Which moment should TOFU count on, as T grows?",

@@ -61,7 +61,7 @@ def settled(base: Any, problem: Problem, raw: bool) -> float:
     if problem.noise is None or (raw and (problem.low is None or problem.high is None)):
         what = "payoffs" if raw else "the noise"
         raise CorralError(
-            f"{base.name} needs moment, a bound on the moment of {what} of order {order:g}: "
+            f"{base.name} needs moment, a bound on the moment of {what} of order {order:g}, or its root, magnitude: "
             f"{problem.environment} tells no sub-Gaussian noise from which it would follow"
         )
     mean = max(abs(problem.low or 0.0), abs(problem.high or 0.0)) if raw else 0.0

@@ -29,6 +29,6 @@ def corral_environments() -> list[Entry]:
 def corral_experiments() -> list[Entry]:
     names = {
         "unknown-relevant-features": "Which kNN-UCB, where nobody says how many features matter?",
-        "unknown-relevant-features-rates": "The same, as T grows",
+        "unknown-relevant-features-rates": "Which kNN-UCB, where nobody says how many features matter, as T grows?",
     }
     return [Entry(name, summary, f"corral_nonparam.experiments:{name}.toml") for name, summary in names.items()]

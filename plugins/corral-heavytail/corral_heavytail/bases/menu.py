@@ -10,7 +10,7 @@ index). And
     beta_n = scale 3 ((9 d c)^(1/(1+eps)) n^((1-eps)/(2(1+eps))) + sqrt(lambda) S)
 
 where E|noise|^(1+eps) <= c (`moment`). A reward that comes late, after the epoch that asked for it, is left out unless
-the arm is still the same.
+the arm is still the same. Where the horizon is no longer than k, the first arm is all that it ever plays.
 
 The source's constants are made for proofs. At N = 20,000 and delta = 1/N they give k = 500, so that there are forty
 epochs in all, and a width at which ten dimensions are explored all the while. Public re-implementations play with

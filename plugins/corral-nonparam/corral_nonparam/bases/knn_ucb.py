@@ -48,7 +48,7 @@ from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
 from corral_core.features.arms import played
 from corral_core.features.featured import MODERATE
-from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter
+from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter, refuse
 from corral_core.rows import Array, Rows
 from corral_nonparam.history import History, Plays
 from corral_nonparam.search import nearest_means
@@ -93,6 +93,7 @@ class KnnUcb(Base):
         return [cls(), cls(dimension=1, initial=1, scale=1.0)]
 
     def resolve(self, problem: Problem) -> Self:
+        refuse(self, problem)
         if problem.dimension is None:
             raise CorralError(f"{self.name} needs features; {problem.environment} has none")
         if not problem.changing:
