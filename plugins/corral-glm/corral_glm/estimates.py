@@ -18,6 +18,7 @@ from corral_core.rows import Array, Log, Rows
 from corral_glm.fit import fit
 from corral_glm.links import Link
 
+AT_ONCE = 2**21  # numbers of features that are fitted together
 EVERY = -1  # the part of a play that every estimate of its row learns from
 
 
@@ -92,12 +93,11 @@ def _plays(
     length = estimates.log.length.take(rows)
     # plays are padded to the next power of two, which depends on a row's own plays alone: so do the sums over them
     size = np.left_shift(1, np.frexp(np.maximum(length, 8) - 1.0)[1])
-    for padded in np.unique(size):
-        some = np.flatnonzero(size == padded)
-        index = np.arange(padded)
+    for some in _batches(size, estimates.theta.shape[2]):
+        index = np.arange(size[some[0]])
         there = index < length[some, None]
         at = np.where(there, index, 0)
-        whose = np.repeat(rows[some], padded)
+        whose = np.repeat(rows[some], len(index))
         found = estimates.log.get(whose, at.reshape(-1))
         of_part = found.part.reshape(at.shape)
         learned = there & ((of_part == part[some, None]) | (of_part == EVERY))
@@ -108,3 +108,12 @@ def _plays(
             np.where(learned, found.reward.reshape(at.shape), 0.0),
             learned.astype(np.float64),
         )
+
+
+def _batches(size: Array, dimension: int) -> Iterator[Array]:
+    """Numbers of rows with as many plays, after padding, and no more of them than memory should hold at a time."""
+    for padded in np.unique(size):
+        alike = np.flatnonzero(size == padded)
+        some = max(1, AT_ONCE // (int(padded) * dimension))
+        for first in range(0, len(alike), some):
+            yield alike[first : first + some]

@@ -196,3 +196,11 @@ def test_a_reward_that_is_no_number_stays_in_its_row() -> None:
     assert np.array_equal(state.estimates.theta[0], before[0])
     assert not np.array_equal(state.estimates.theta[1], before[1])
     assert state.estimates.failures[:, 0].tolist() == [1, 0]
+
+
+def test_fits_in_small_batches_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is fitted together is a matter of memory: seven rows at once or one at a time, bit by bit."""
+    base = UcbGlm(norm=4.0, curvature=1.0, switching=0.5)
+    whole = try_out(GlmContexts(dimension=2, arms=3), base, horizon=60, rows=7).regret
+    monkeypatch.setattr("corral_glm.estimates.AT_ONCE", 1)
+    assert (try_out(GlmContexts(dimension=2, arms=3), base, horizon=60, rows=7).regret == whole).all()
