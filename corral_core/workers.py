@@ -149,8 +149,12 @@ def serve(calls: IO[bytes], answers: IO[bytes]) -> None:
     threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
 
     def answer(kind: str, value: Any) -> None:
-        answers.write(pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL))
-        answers.flush()
+        told = pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL)
+        try:
+            answers.write(told)
+            answers.flush()
+        except BrokenPipeError:  # the parent is gone, and `_listen` has not noticed yet
+            os._exit(1)
 
     while True:
         function, arguments = waiting.get()

@@ -162,6 +162,23 @@ def test_it_ends_with_its_parent_at_whatever_moment(sent: bytes) -> None:
     os.close(read_answer)
 
 
+def test_it_ends_without_a_word_where_nobody_reads_its_answers(talk: ModuleType) -> None:
+    """As where the parent was killed, and the worker answers before it notices that no calls come any more."""
+    read_call, write_call = os.pipe()
+    read_answer, write_answer = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", START, str(read_call), str(write_answer)],
+        pass_fds=(read_call, write_answer),
+        stderr=subprocess.PIPE,
+    ) as process:
+        for each in (read_call, write_answer, read_answer):
+            os.close(each)
+        os.write(write_call, pickle.dumps(sys.path) + pickle.dumps((talk.count, ("nobody listens",))))
+        _, said = process.communicate(timeout=30)
+    os.close(write_call)
+    assert (process.returncode, said) == (1, b"")
+
+
 def test_where_no_process_can_be_started_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     before = len(os.listdir("/proc/self/fd"))
 
