@@ -144,20 +144,41 @@ def _print_tables(points: list[Experiment], results: list[Result]) -> None:
         mine = [result for result in results if result.setting.at == point.at]
         _print_regret(mine)
         _print_plays(mine)
+    if len(points) > 1:
+        print()
+        _print_all_points(points, results)
 
 
 def _print_regret(results: list[Result]) -> None:
     from corral_core.cli.listing import show_table
+
+    rows = [[result.line.name, *_mean_and_error(result), f"{result.seconds:.1f} s"] for result in results]
+    show_table(["curve", f"mean {_measured(results)}", "std. error", "time"], rows, numbers=True)
+
+
+def _print_all_points(points: list[Experiment], results: list[Result]) -> None:
+    """Every curve at every point of a sweep, in one table."""
+    from corral_core.cli.listing import show_table
+
+    cells = {
+        (result.line.name, result.setting.at): " ± ".join(filter(None, _mean_and_error(result))) for result in results
+    }
+    names = dict.fromkeys(name for name, _ in cells)
+    header = ["curve", *(point.at.partition(" = ")[2] for point in points)]
+    print(f"mean {_measured(results)} ± std. error, by {points[0].at.partition(' = ')[0]}")
+    show_table(header, [[name, *(cells.get((name, point.at), "") for point in points)] for name in names], numbers=True)
+
+
+def _measured(results: list[Result]) -> str:
+    return "reward" if any(result.regret is None for result in results) else "regret"
+
+
+def _mean_and_error(result: Result) -> tuple[str, str]:
+    """The standard error is empty where there is only one replicate."""
     from corral_core.cli.text import number
 
-    summaries = [result.summary() for result in results]
-    known = all(summary["mean_regret"] is not None for summary in summaries)
-    rows = []
-    for summary in summaries:
-        value = summary["mean_regret"] if known else summary["mean_reward"]
-        error = "" if summary["standard_error"] is None else number(summary["standard_error"])
-        rows.append([summary["name"], number(value), error, f"{summary['seconds']:.1f} s"])
-    show_table(["curve", "mean regret" if known else "mean reward", "std. error", "time"], rows, numbers=True)
+    measured = result.measured
+    return number(measured.mean[-1]), number(measured.error[-1]) if result.replicates > 1 else ""
 
 
 def _print_plays(results: list[Result]) -> None:

@@ -127,7 +127,9 @@ def test_the_table(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines[plays + 1 :]] == ["ucb", "epsilon-greedy"]
 
 
-def test_a_sweep_has_a_table_for_every_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_has_a_table_for_every_point_and_one_for_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "swept.toml"
     file.write_text(SMALL + SWEEP)
     said = corral(capsys, "run", str(file), "--engine", "serial")
@@ -135,6 +137,15 @@ def test_a_sweep_has_a_table_for_every_point(tmp_path: Path, capsys: pytest.Capt
     assert said.index("\nhorizon = 20\ncurve") < said.index("\nhorizon = 41\ncurve")
     found = run_json(capsys, str(file), "--engine", "serial")
     assert [curve["at"] for curve in found["curves"]] == ["horizon = 20"] * 4 + ["horizon = 41"] * 4
+    title, header, *rows = said[said.index("mean regret ±") :].splitlines()
+    assert title == "mean regret ± std. error, by horizon"
+    assert header.split() == ["curve", "20", "41"]
+    for row, short, long in zip(rows, found["curves"][:4], found["curves"][4:], strict=True):
+        name, *cells = re.split(r"\s\s+", row.strip())
+        assert name == short["name"] == long["name"]
+        for cell, curve in zip(cells, (short, long), strict=True):
+            mean, error = map(float, cell.split(" ± "))
+            assert (mean, error) == pytest.approx((curve["mean_regret"], curve["standard_error"]), rel=0.01, abs=0.01)
 
 
 def in_terminal(columns: int, *arguments: str) -> str:
@@ -164,7 +175,7 @@ def test_a_terminal_of_eighty_columns() -> None:
     assert "━" not in in_terminal(80, "run", "lower-bound-unknown-rate", "--horizon", "30", "--quiet")
     lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said).replace("\r", "\n").split("\n")
     assert max(map(len, lines)) <= 80
-    assert sum(line.startswith("lower-bound-unknown-rate-base(exponent=0.9,") for line in lines) == 4
+    assert sum(line.startswith("lower-bound-unknown-rate-base(exponent=0.9,") for line in lines) == 5
 
 
 def test_there_is_no_bar_in_a_pipe(file: str) -> None:
