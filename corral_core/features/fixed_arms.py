@@ -1,6 +1,8 @@
 """Fixed arms with features, which every base is shown before the first play.
 
-A subclass says what the means are, how arms pay, and, where it is not uniform on the unit cube, how features are drawn.
+A subclass of `FixedArms` says what the means are, how arms of a mean pay, and, where it is not uniform on the unit
+cube, how features are drawn. Where more than its mean decides how an arm pays, a subclass of `ArmsWithFeatures` says
+`pay` itself.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ class FixedInstance(Rows):
 
 
 @attrs.frozen
-class FixedArms(Bandit):
+class ArmsWithFeatures(Bandit):
     """What arms with fixed features share; by default features are uniform on the unit cube."""
 
     arms: int = parameter(50, help="number of arms", validator=ge(1))
@@ -38,10 +40,6 @@ class FixedArms(Bandit):
     @abstractmethod
     def draw_means(self, features: Array, rng: Generator) -> Array:
         """The mean of every arm: (rows, arms)."""
-
-    @abstractmethod
-    def payoff(self, mean: Array, rng: Generator) -> Array:
-        """What arms of these means pay."""
 
     @property
     def sub_gaussian_noise(self) -> float | None:
@@ -64,6 +62,15 @@ class FixedArms(Bandit):
 
     def shown(self, instance: FixedInstance) -> dict[str, Array]:
         return {"features": instance.features}
+
+
+@attrs.frozen
+class FixedArms(ArmsWithFeatures):
+    """Arms with fixed features whose payoffs depend on their means alone."""
+
+    @abstractmethod
+    def payoff(self, mean: Array, rng: Generator) -> Array:
+        """What arms of these means pay."""
 
     def pay(
         self, instance: FixedInstance, observation: Observation, action: Array, rng: Generator

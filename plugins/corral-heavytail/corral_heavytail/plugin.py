@@ -28,6 +28,11 @@ def corral_environments() -> list[Entry]:
         Entry(
             "pareto-arms", "Fixed linear arms with Pareto payoffs", "corral_heavytail.environments.pareto:ParetoArms"
         ),
+        Entry(
+            "prize-arms",
+            "Fixed linear arms one feature of which pays in rare prizes",
+            "corral_heavytail.environments.prize:PrizeArms",
+        ),
     ]
 
 
@@ -39,6 +44,7 @@ def corral_experiments() -> list[Entry]:
         "pareto": "MENU, TOFU or LinUCB with Pareto payoffs, 20 arms (S3)?",
         "pareto-100-arms": "MENU, TOFU or LinUCB with Pareto payoffs, 100 arms in 20 dimensions (S4)?",
         "heavier-tails": "MENU, TOFU or LinUCB, as the tails get heavier?",
+        "rare-prizes": "Which moment should MENU and TOFU count on, where payoffs are rare and large?",
         "unknown-moment": "Which moment of the payoffs should TOFU count on?",
         "unknown-moment-rates": "Which moment should TOFU count on, as T grows?",
     }

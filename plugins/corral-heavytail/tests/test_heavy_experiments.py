@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from corral_heavytail.environments.pareto import ParetoArms
+from corral_heavytail.environments.prize import PrizeArms
 from corral_heavytail.environments.student_t import StudentTArms
 from corral_heavytail.moments import pareto_moment
 from corral_heavytail.plugin import corral_experiments
@@ -54,6 +55,22 @@ def test_magnitudes_bound_what_is_finite() -> None:
                 raw = base.name == "tofu"
                 true = world.payoff_moment(base.epsilon, 2.0) if raw else world.noise_moment(base.epsilon)
                 assert base.moment >= true
+
+
+def test_what_is_believed_of_prizes() -> None:
+    """7^(1 + epsilon) is right of a prize of 4; of 100 up to epsilon = 0.4096, and four times too small at 1."""
+    for experiment in load("rare-prizes"):
+        world = experiment.environment
+        assert isinstance(world, PrizeArms)
+        for curve in experiment.curves:
+            for base in curve.bases:
+                if base.name in ("menu", "tofu"):
+                    told: Any = base
+                    raw = told.name == "tofu"
+                    true = world.payoff_moment(told.epsilon, 3.5) if raw else world.noise_moment(told.epsilon)
+                    right = world.prize == 4 or told.epsilon <= 0.4096
+                    assert told.moment == pytest.approx(7.0 ** (1 + told.epsilon))
+                    assert (told.moment >= true) if right else (true > 3.9 * told.moment)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,89 @@
+"""Fixed arms one feature of which pays in rare, large prizes.
+
+a_j ~ U[0,1]^d, drawn anew for every replicate; theta has theta_1 = `weight`, the others uniform on [0, 1]. An arm pays
+what its other features are worth for sure, and for the first one the `prize` J with probability a_j1 theta_1/J:
+
+    y = sum_{i > 1} a_ji theta_i + J [u < a_j1 theta_1/J],
+
+so that the mean is <a_j, theta>, whatever the prize. Moments of all orders are finite, and grow with the prize: that of
+order q, of an arm with the chance p and a sure payoff r, is (1 - p) r^q + p (r + J)^q. With a large prize a bound that
+holds at a small order is far too small at order 2. Who counts on it there cuts every prize off, and believes the first
+feature to be worth nothing. The noise is sub-Gaussian with scale J/2, which is published.
+
+Payoffs of this kind, one prize that comes with a probability linear in the arm, make the lower bound of Shao, Yu, King,
+Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
+
+>>> world = PrizeArms(prize=100.0)
+>>> round(world.payoff_moment(1.0, mean=3.0) ** 0.5, 1), round(world.payoff_moment(0.25, mean=3.0) ** 0.8, 1)
+(14.3, 5.3)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, le
+from numpy.random import Generator
+
+from corral_core.environments import chosen
+from corral_core.errors import CorralError
+from corral_core.features.directions import inner
+from corral_core.features.fixed_arms import ArmsWithFeatures, FixedInstance
+from corral_core.protocols import Observation, parameter
+from corral_core.rows import Array
+
+
+@attrs.frozen
+class PrizeArms(ArmsWithFeatures):
+    """Linear arms one feature of which pays in rare prizes."""
+
+    name: ClassVar[str] = "prize-arms"
+
+    arms: int = parameter(20, help="number of arms", validator=ge(1))
+    dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
+    prize: float = parameter(100.0, help="J, what the first feature pays at a time", validator=and_(gt(0), le(1e9)))
+    weight: float = parameter(2.0, help="theta_1, what it pays on average", validator=and_(ge(0), le(1e9)))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(prize=4.0), cls(arms=5, dimension=1)]
+
+    def __attrs_post_init__(self) -> None:
+        if self.prize < self.weight:
+            raise CorralError(
+                f"{self.name}: prize must be at least the weight {self.weight:g}, which it pays on average, "
+                f"not {self.prize:g}"
+            )
+
+    @property
+    def mean_range(self) -> tuple[float, float]:
+        return 0.0, max(self.weight + self.dimension - 1, 1.0)
+
+    @property
+    def sub_gaussian_noise(self) -> float:
+        return self.prize / 2
+
+    def draw_means(self, features: Array, rng: Generator) -> Array:
+        theta = rng.random((len(features), self.dimension))
+        theta[:, 0] = self.weight
+        return inner(features, theta)
+
+    def pay(
+        self, instance: FixedInstance, observation: Observation, action: Array, rng: Generator
+    ) -> tuple[Array, Array]:
+        mean, share = chosen(instance.mean, action), self.weight * instance.features[np.arange(len(action)), action, 0]
+        won = rng.random(len(action)) * self.prize < share
+        return mean - share + self.prize * won, instance.best - mean
+
+    def noise_moment(self, epsilon: float) -> float:
+        """E|y - E y|^(1+epsilon) of an arm whose first feature is 1, the largest if a prize is rare: for MENU."""
+        chance, order = self.weight / self.prize, 1 + epsilon
+        return float(chance * (self.prize - self.weight) ** order + (1 - chance) * self.weight**order)
+
+    def payoff_moment(self, epsilon: float, mean: float) -> float:
+        """E|y|^(1+epsilon) of an arm of this mean whose first feature is 1, or what it takes for the mean: for TOFU."""
+        share, order = min(self.weight, mean), 1 + epsilon
+        chance, sure = share / self.prize, mean - share
+        return float((1 - chance) * sure**order + chance * (sure + self.prize) ** order)
