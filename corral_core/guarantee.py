@@ -128,7 +128,9 @@ def _conditions(
     yield Condition(f"exponents of the bounds ({shown}) lie in [1/2, 1)", fits)
     yield Condition("literal bounds exceed 8 sqrt(t ln(t^2/delta)) at every t", _wide_enough(bounds, told))
     noise = experiment.problem.noise
-    if noise is None:
+    if experiment.problem.heavy_tails:
+        yield Condition("the noise is sub-Gaussian", False)
+    elif noise is None:
         yield Condition("the noise, of a scale that nobody tells, is 1-sub-Gaussian in half the reward range", None)
     else:
         scaled = 2 * noise / ((high - low) or 1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import attrs
 import numpy as np
@@ -100,6 +100,7 @@ class Problem:
     states: int | None = None
     stages: int | None = None
     noise: float | None = None  # sub-Gaussian scale of the reward around its mean
+    heavy_tails: bool = False  # no scale is: rewards are not sub-Gaussian
     low: float | None = None  # range of the mean reward
     high: float | None = None
     regret: bool = True  # whether the best mean is known, so that plays carry a regret
@@ -213,6 +214,10 @@ class Base(Named):
         """How many policies these many plays leave at most: what memory is reckoned by."""
         return plays
 
+    def history(self, plays: int) -> int:
+        """How many bytes so many plays add to the state of a learner that keeps them: what memory is reckoned by."""
+        return 0
+
     def bound(self, delta: float) -> Bound | None:
         """The putative regret bound U(s, delta), in raw reward. It is asked of one base, so it alone may read knobs."""
         return None
@@ -232,14 +237,22 @@ class Base(Named):
                 raise CorralError(
                     f"{self.name}: {name} must be at most {there}, as many as {problem.environment} has, not {set_here}"
                 )
-        try:
-            fit = attrs.evolve(self, **found)
-        except ValueError as refused:  # a validator's words
-            raise CorralError(f"{self.name} in {problem.environment}: {refused.args[0]}") from None
+        fit = filled(self, problem, **found)
         low, high = getattr(fit, "low", None), getattr(fit, "high", None)
         if low is not None and high is not None and low > high:
             raise CorralError(f"{self.name}: low must be at most high, not {low} and {high}")
         return fit
+
+
+B = TypeVar("B", bound=Base)
+
+
+def filled(base: B, problem: Problem, **found: Any) -> B:
+    """This base with fields that follow from the problem, or one sentence where they cannot be what follows."""
+    try:
+        return attrs.evolve(base, **found)
+    except ValueError as refused:  # a validator's words
+        raise CorralError(f"{base.name} in {problem.environment}: {refused.args[0]}") from None
 
 
 def refuse(base: Base, problem: Problem) -> None:

@@ -202,15 +202,17 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
     for curve in curves:
         state, rounds = 0, curve.rounds(horizon)
         share = -(-rounds // len(curve.bases))
+        kept = 0  # bytes of past plays, of whichever base plays all rounds
         largest = rare = 0  # bytes of policies: of whichever base plays all rounds, and of bases that share them
         for base in curve.bases:
             fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
+            kept = max(kept, base.history(rounds))
             if curve.options.player == "smooth":
                 policy = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy").nbytes
                 largest = max(largest, policy * base.policies(rounds))
                 if base.rarely_changes:  # then several bases that share the rounds can leave more than one that has all
                     rare += policy * base.policies(share) + SERVING * share
         # Pages of doubling size are on average three quarters full.
-        most = max(most, state + int(1.5 * max(largest, rare)) + 40 * POINTS * len(curve.bases))
+        most = max(most, state + int(1.5 * (kept + max(largest, rare))) + 40 * POINTS * len(curve.bases))
     return most

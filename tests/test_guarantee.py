@@ -88,6 +88,12 @@ def test_noise_is_measured_in_half_the_reward_range(noise: float, low: float, hi
     assert failing(found) == expected
 
 
+def test_tails_that_are_heavy_fail() -> None:
+    bases = [{"name": "menu", "magnitude": 2.0, "scale": scale} for scale in (1.0, 2.0)]
+    found = promise(environment={"name": "student-t-arms", "df": 2.5}, bases=bases)
+    assert "the noise is sub-Gaussian" in failing(found)
+
+
 def test_bounds_below_the_root_of_t_are_too_narrow_for_smoothing() -> None:
     """The base of known regret claims 0.5 s^(1/2), far less than 8 sqrt(t ln(t^2/delta))."""
     found = promise(environment=TWO_ARMS, bases=RATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+from corral_heavytail.bases.tofu import Tofu
 from corral_linucb.bases.linucb import LinUcb
 from corral_linucb.environments.nested import NestedDimension
 
@@ -24,6 +25,18 @@ def test_memory_follows_the_policies_that_a_base_leaves() -> None:
     always, rarely, never = needed(0.0, "paper"), needed(0.5, "paper"), needed(0.0, "practice")
     assert always - never == int(1.5 * policy * 10_000)
     assert rarely < always / 8
+
+
+def test_memory_follows_what_a_base_keeps() -> None:
+    """64 features and a payoff a play, each 8 bytes, in pages that are three quarters full."""
+    environment = NestedDimension()
+    problem = attrs.evolve(environment.problem, delta=0.1, horizon=20_000)
+
+    def needed(horizon: int) -> int:
+        base = Tofu(moment=1.0).resolve(problem)
+        return bytes_per_row(environment, [Curve("alone", (base,), ("tofu",), None, PRESETS["practice"])], horizon)
+
+    assert needed(20_000) - needed(10_000) == int(1.5 * 8 * 65 * 10_000)
 
 
 def test_bases_that_share_the_rounds_can_leave_more_policies_than_one_that_has_all() -> None:

@@ -10,11 +10,13 @@ import numpy as np
 
 from corral_core.bounds import Bound, Term
 from corral_core.checks.rules import Checks, broken, description_of, shown
-from corral_core.checks.trial import TURNS, BaseCase, Moment, Trial, compare, fingerprint, held, unchanged
+from corral_core.checks.trial import HORIZON, TURNS, BaseCase, Moment, Trial, compare, fingerprint, held, unchanged
 from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
 from corral_core.protocols import Feedback
 from corral_core.rows import Array, Rows
+
+SLACK = 256  # bytes a row that need not be reckoned
 
 STATES = Checks()
 demand = STATES.demand
@@ -123,6 +125,17 @@ def others_can_teach_it(case: BaseCase) -> None:
             others = any_action(case.problem(), moment.seen[0], uniform)
         bare = Feedback(observation=moment.feedback.observation, decision=others, reward=moment.reward)
         case.base.learn(trial.state, moment.rows, bare, trial.streams("learn", moment.rows))
+
+
+@demand()
+def growth_is_reckoned(case: BaseCase) -> None:
+    """A state that grows with the plays says so: `history(plays)` is about how many bytes a learner's plays take."""
+    trial = case.trial()
+    begun, rows = trial.state.nbytes, len(trial.everyone)
+    grown = (trial.run(HORIZON).state.nbytes - begun) / rows
+    told = case.base.history(HORIZON)
+    if grown > 4 * told + SLACK:  # pages of doubling size, some in every list, may be a quarter full
+        broken(f"{HORIZON} plays added {grown:.0f} bytes a row to the state; history({HORIZON}) is {told}")
 
 
 # --- What it says ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import broken_policies
 import numpy as np
 import sound_bases
 from breaking import rules
-from sound_bases import Policy, Sound, State
+from sound_bases import Policy, Sound, SoundWithLog, State
 
 from corral_core.bounds import Bound, Term
 from corral_core.protocols import parameter
@@ -193,6 +193,14 @@ class StatesKeepDoublePrecision(Sound):
         state = super().init(given, rng)
         state.total = state.total.astype(np.float32)
         return state
+
+
+@breaks("growth-is-reckoned")
+class GrowthIsReckoned(SoundWithLog):
+    """Keeps every play, and says that this takes nothing."""
+
+    def history(self, plays: int) -> int:
+        return 0
 
 
 class StateThatForgets(State):

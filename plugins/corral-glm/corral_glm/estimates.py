@@ -48,6 +48,11 @@ class Estimates(Rows):
         return cls(theta, converged, failures, np.zeros((rows, parts, arms)), np.zeros((rows, parts, arms)))
 
 
+def logged_bytes(plays: int, dimension: int) -> int:
+    """What so many plays take, where arms change."""
+    return plays * (8 * (dimension + 1) + 1)
+
+
 def record(estimates: Estimates, rows: Array, part: Array, action: Array, x: Array, reward: Array) -> None:
     """One more play of each of these rows, for this part of it."""
     if estimates.log is not None:

@@ -12,6 +12,7 @@ from corral_core.errors import CorralError
 from corral_core.features.featured import Linear
 from corral_core.protocols import Problem, parameter
 from corral_core.rows import Array
+from corral_glm.estimates import logged_bytes
 from corral_glm.links import Link, link_of, valid_link
 
 LEAST = 1e-12  # a slope below this is none
@@ -59,6 +60,9 @@ class Generalised(Linear):
         Not above 1, as kappa V is to be at most sum mu' x x^T + lambda I, which has no slope before the ridge.
         """
         return min(1.0, self.mu.least_slope(self.reach)) if self.curvature is None else self.curvature
+
+    def history(self, plays: int) -> int:
+        return 0 if self.fixed else logged_bytes(plays, self.dimension)
 
     def value(self, product: Array) -> Array:
         """What rises with the mean reward, from <x, theta>."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -54,18 +55,24 @@ def settled(base: Any, problem: Problem, raw: bool) -> float:
     if magnitude is not None:
         followed = float(magnitude**order)
         if moment is not None and moment != followed:
-            raise CorralError(f"{base.name}: give moment or magnitude, not both")
+            raise CorralError(
+                f"{base.name}: give moment or magnitude, not both; {moment:g} is not {magnitude:g}^(1 + epsilon)"
+            )
         return followed
     if moment is not None:
         return float(moment)
+    missing = "sub-Gaussian noise" if problem.noise is None else "range of the mean"
     if problem.noise is None or (raw and (problem.low is None or problem.high is None)):
         what = "payoffs" if raw else "the noise"
         raise CorralError(
             f"{base.name} needs moment, a bound on the moment of {what} of order {order:g}, or its root, magnitude: "
-            f"{problem.environment} tells no sub-Gaussian noise from which it would follow"
+            f"{problem.environment} tells no {missing} from which it would follow"
         )
     mean = max(abs(problem.low or 0.0), abs(problem.high or 0.0)) if raw else 0.0
-    return float((problem.noise**2 + mean**2) ** (order / 2))
+    try:
+        return float(math.hypot(problem.noise, mean) ** order)
+    except OverflowError:
+        return math.inf
 
 
 def root(moment: Array, epsilon: Array) -> Array:

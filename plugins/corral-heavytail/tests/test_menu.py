@@ -243,6 +243,8 @@ def test_kin_differ_in_epsilon_and_moment() -> None:
         ({"moment": 1.0}, {"masked": True}, "needs every arm at every play"),
         ({"moment": 1.0}, {"horizon": None}, "needs a known horizon"),
         ({"moment": 1.0}, {"delta": None}, "needs a failure probability"),
+        ({"moment": 1.0}, {"delta": 1e-300}, "menu in student-t-arms: 'repeats' must be <= 10000: 16747"),
+        ({"moment": 1.0}, {"delta": 1e-320}, "menu in student-t-arms: 'repeats' must be <= 10000"),
         ({"moment": 1.0}, {"dimension": None}, "needs features"),
         ({"moment": 1.0}, {"actions": "ball"}, "needs finitely many actions"),
         ({"moment": 1.0, "magnitude": 2.0}, {}, "menu: give moment or magnitude, not both"),

@@ -140,6 +140,18 @@ def test_truncation_by_hand() -> None:
     assert truncated(w, np.array([1.0, 10.0, -3.0]), 3.0).tolist() == pytest.approx([0.5 - 0.3, -0.5 - 3.0])
 
 
+def test_a_payoff_beyond_all_numbers_counts_as_none() -> None:
+    """Also where it is told to a direction that has no share in it."""
+    assert truncated(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([np.inf, 2.0]), 3.0).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("delta", [1e-320, 1e-300])
+def test_any_delta_will_do(delta: float) -> None:
+    """Its logarithm is all that counts."""
+    regret = try_out(ParetoArms(arms=3, dimension=2), [Tofu(moment=3.0, delta=delta)], horizon=20, rows=2).regret
+    assert np.isfinite(regret).all()
+
+
 def test_estimates_are_rare_and_cost_little() -> None:
     """A policy for every growth of the determinant by 1 + C, as many as `policies` allows for at most."""
     base, state, instance, rng = started("fixed", 4, 4, moment=2.0, scale=0.1, switching=0.5, length=3**0.5)
@@ -231,7 +243,10 @@ def test_kin_differ_in_epsilon_and_moment() -> None:
     ("fields", "changes", "sentence"),
     [
         ({}, {}, "tofu needs moment, a bound on the moment of payoffs of order 2, or its root, magnitude: "),
-        ({}, {"noise": 1.0, "low": None, "high": None}, "tofu needs moment"),
+        ({}, {"noise": 1.0, "low": None, "high": None}, "tells no range of the mean from which it would follow"),
+        ({}, {"noise": None}, "tells no sub-Gaussian noise from which it would follow"),
+        ({}, {"noise": 1e9, "high": 50.0}, "tofu in pareto-arms: 'moment' must be <= 1e.18"),
+        ({}, {"noise": 1e200}, "tofu in pareto-arms: 'moment' must be <= 1e.18"),
         ({"moment": 1.0}, {"horizon": None}, "needs a known horizon"),
         ({"moment": 1.0}, {"shared": True, "changing": True}, "needs features of every arm"),
         ({"moment": 1.0}, {"actions": "ball"}, "needs finitely many actions"),

@@ -18,6 +18,7 @@ array([3.])
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,16 @@ def trees_pay(dimension: int, count: Array) -> Array:
     if dimension > TREES_UP_TO:
         return np.zeros(len(count), dtype=bool)
     return count >= (2 * TREES_FROM if dimension in (2, 3) else TREES_FROM)
+
+
+def tree_bytes(dimension: int, count: int) -> int:
+    """About what trees take a play, once replays have asked for prefixes of all lengths up to this: half of all blocks.
+
+    A block takes 12 bytes a play on a line and else 8 d + 18; blocks are of `LEAF` plays, and of each doubling of that.
+    """
+    if not trees_pay(dimension, np.array([count]))[0]:
+        return 0
+    return round(math.log2(count / LEAF) * (6 if dimension == 1 else 4 * dimension + 9))
 
 
 def nearest_means(history: History, numbers: Array, count: Array, query: Array, k: Array) -> Array:

@@ -18,7 +18,7 @@ epochs in all, and a width at which ten dimensions are explored all the while. P
 theirs, 0.01 with Student-t noise (at eps = 1) and 0.002 with Pareto payoffs (at eps = 1/2). Nothing is proved of any of
 these.
 
-Bound, with the logarithm at s = N, which makes it concave:
+Bound, where no two means differ by more than 2 or lambda >= L^2, with the logarithm at s = N, which makes it concave:
 
     U(s) = 6 ((9 d c)^(1/(1+eps)) + sqrt(lambda) S + 1) s^(1/(1+eps)) k^(eps/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
 
@@ -50,7 +50,7 @@ from corral_core.features.arms import best_arm, played, upper_bounds
 from corral_core.features.featured import Linear
 from corral_core.features.ridge import Ridge, learn
 from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Observation, Problem, fitted, parameter
+from corral_core.protocols import Feedback, Observation, Problem, filled, fitted, parameter
 from corral_core.rows import Array, Rows
 from corral_heavytail.tails import (
     epsilon_field,
@@ -114,14 +114,14 @@ class Menu(Linear):
                 f"{self.name} needs fixed arms, for it plays one many times; {problem.environment} changes them from "
                 f"play to play, which tofu can take"
             )
-        if found.repeats is None:
-            found = attrs.evolve(found, repeats=source_repeats(found.horizon, found.delta))
-        return attrs.evolve(found, moment=settled(found, problem, raw=False))
+        repeats = source_repeats(found.horizon, found.delta) if found.repeats is None else found.repeats
+        return filled(found, problem, repeats=repeats, moment=settled(found, problem, raw=False))
 
     @property
     def epoch(self) -> int:
         """How many plays an epoch has."""
-        return self.repeats or source_repeats(self.horizon, self.delta)
+        assert self.repeats is not None
+        return self.repeats
 
     # --- Base ---
 
@@ -204,7 +204,7 @@ class Menu(Linear):
 
 def source_repeats(horizon: int, delta: float) -> int:
     """k = ceil(24 ln(e N/delta))."""
-    return math.ceil(24 * (1 + math.log(horizon / delta)))
+    return math.ceil(24 * (1 + math.log(horizon) - math.log(delta)))
 
 
 def central(response: Array, inverse: Array, rows: Array) -> Array:

@@ -16,7 +16,7 @@ re-implementations play with `scale = 0.2`; the experiments here with a scale th
 theirs, 0.05 with Student-t noise (at eps = 1) and 0.01 with Pareto payoffs (at eps = 1/2). Nothing is proved of any of
 these. No scale fits all dimensions: where means grow with d, so does b^(1/(1+eps)), and the width like d^(3/2).
 
-Bound, with logarithms at s = N, which makes it concave:
+Bound, where no two means differ by more than 2 or lambda >= L^2, with logarithms at s = N, which makes it concave:
 
     U(s) = 2 sqrt(1 + C) s^(1/(1+eps)) (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps)) + sqrt(lambda) S + 1)
            sqrt(2 d ln(1 + N L^2/(lambda d)))
@@ -50,7 +50,7 @@ from corral_core.features.optimism import Beliefs, Optimistic
 from corral_core.features.packing import packed
 from corral_core.features.ridge import Ridge, learn
 from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Problem, fitted, parameter
+from corral_core.protocols import Feedback, Problem, filled, fitted, parameter
 from corral_core.rows import Array, Log, Rows
 from corral_heavytail.tails import (
     epsilon_field,
@@ -72,6 +72,7 @@ class Payoff(Rows):
 
 
 class State(optimism.State):
+    tail: Any = None  # (rows,), eps
     moment: Any = None  # (rows,)
     past: Any = None  # a Log of `Payoff`
 
@@ -102,12 +103,15 @@ class Tofu(Optimistic):
 
     def resolve(self, problem: Problem) -> Self:
         found = super().resolve(problem)
-        return attrs.evolve(found, moment=settled(found, problem, raw=True))
+        return filled(found, problem, moment=settled(found, problem, raw=True))
+
+    def history(self, plays: int) -> int:
+        return plays * (8 + (arm_type(self.arms)(0).nbytes if self.fixed else 8 * self.dimension))
 
     def bound(self, delta: float) -> Bound:
         assert self.moment is not None
         d, power = self.dimension, 1 / (1 + self.epsilon)
-        log = math.log(2 * d * self.horizon / delta) ** (self.epsilon * power)
+        log = (math.log(2 * d * self.horizon) - math.log(delta)) ** (self.epsilon * power)
         width = 4 * math.sqrt(d) * self.moment**power * log + math.sqrt(self.penalty) * self.norm + 1
         grown = math.sqrt(2 * d * math.log1p(self.horizon * self.squared_length / (self.penalty * d)))
         factor = 2 * math.sqrt(1 + self.switching) * max(self.scale, 1.0) * width * grown
@@ -120,8 +124,8 @@ class Tofu(Optimistic):
             ridge=Ridge.fresh(len(given), self.dimension, self.penalty),
             scale=np.asarray(given.scale, dtype=np.float64),
             delta=np.asarray(given.delta, dtype=np.float64),
-            epsilon=np.asarray(given.epsilon, dtype=np.float64),
             arms=self.shown(given),
+            tail=np.asarray(given.epsilon, dtype=np.float64),
             moment=np.asarray(given.moment, dtype=np.float64),
             past=Log(len(given), Payoff),
         )
@@ -139,9 +143,9 @@ class Tofu(Optimistic):
         state.past.append(rows, entry)
 
     def _radius(self, state: optimism.State, rows: Array) -> Array:
-        assert isinstance(state, State) and state.epsilon is not None
-        epsilon, delta, d = state.epsilon.take(rows), state.delta.take(rows), self.dimension
-        log = np.log(2 * d * self.horizon / delta) ** (epsilon / (1 + epsilon))
+        assert isinstance(state, State)
+        epsilon, delta, d = state.tail.take(rows), state.delta.take(rows), self.dimension
+        log = (math.log(2 * d * self.horizon) - np.log(delta)) ** (epsilon / (1 + epsilon))
         grown = growth(state.ridge.plays.take(rows).astype(np.float64), epsilon)
         width = 4 * math.sqrt(d) * root(state.moment.take(rows), epsilon) * log * grown
         return np.asarray(state.scale.take(rows) * (width + math.sqrt(self.penalty) * self.norm))
@@ -161,9 +165,9 @@ class Tofu(Optimistic):
         One row after the other: their pasts differ in length, and a row's sum must not depend on how far another's is
         filled up. It happens rarely, and each time the work within a row outweighs the loop.
         """
-        assert state.epsilon is not None
-        epsilon, plays = state.epsilon.take(rows), state.ridge.plays.take(rows).astype(np.float64)
-        level = root(state.moment.take(rows) / np.log(2 * self.horizon / state.delta.take(rows)), epsilon)
+        epsilon, plays = state.tail.take(rows), state.ridge.plays.take(rows).astype(np.float64)
+        log = math.log(2 * self.horizon) - np.log(state.delta.take(rows))
+        level = root(state.moment.take(rows) / log, epsilon)
         level *= growth(plays, epsilon)
         eigenvalues, basis = np.linalg.eigh(state.ridge.inverse.take(rows, axis=0))
         halves = (basis * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]) @ basis.transpose(0, 2, 1)
@@ -179,8 +183,8 @@ class Tofu(Optimistic):
 
 def truncated(w: Array, reward: Array, level: float) -> Array:
     """g_i = sum_l W_il y_l [|W_il y_l| <= level], (d,)."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         terms = w * reward
-    terms[np.abs(terms) > level] = 0.0
+    terms[~(np.abs(terms) <= level)] = 0.0  # not a number is what a payoff beyond all numbers gives where w is 0
     total: Array = terms.sum(axis=1)
     return total

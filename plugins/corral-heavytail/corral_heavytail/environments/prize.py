@@ -10,12 +10,12 @@ order q, of an arm with the chance p and a sure payoff r, is (1 - p) r^q + p (r 
 holds at a small order is far too small at order 2. Who counts on it there cuts every prize off, and believes the first
 feature to be worth nothing. The noise is sub-Gaussian with scale J/2, which is published.
 
-Payoffs of this kind, one prize that comes with a probability linear in the arm, make the lower bound of Shao, Yu, King,
-Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
+(Made for Corral. Payoffs of two values, of which the larger is rare, are those of the lower bounds for heavy tails:
+Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", 2013.)
 
 >>> world = PrizeArms(prize=100.0)
 >>> round(world.payoff_moment(1.0, mean=3.0) ** 0.5, 1), round(world.payoff_moment(0.25, mean=3.0) ** 0.8, 1)
-(14.3, 5.3)
+(14.3, 5.0)
 """
 
 from __future__ import annotations

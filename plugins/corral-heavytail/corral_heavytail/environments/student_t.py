@@ -21,14 +21,14 @@ from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
 from corral_core.features.fixed_arms import FixedArms, cube_means
-from corral_core.protocols import parameter
+from corral_core.protocols import Problem, parameter
 from corral_core.rows import Array
 from corral_heavytail.moments import student_t_moment, student_t_payoff_moment
 
 
 @attrs.frozen
 class LinearTails(FixedArms):
-    """Arms and theta uniform on the unit cube."""
+    """Arms and theta uniform on the unit cube, and payoffs that are not sub-Gaussian."""
 
     arms: int = parameter(20, help="number of arms", validator=ge(1))
     dimension: int = parameter(10, help="number of features of an arm", validator=ge(1))
@@ -36,6 +36,10 @@ class LinearTails(FixedArms):
     @property
     def mean_range(self) -> tuple[float, float]:
         return 0.0, float(self.dimension)
+
+    @property
+    def problem(self) -> Problem:
+        return attrs.evolve(super().problem, heavy_tails=True)
 
     def draw_means(self, features: Array, rng: Generator) -> Array:
         return cube_means(features, rng)

@@ -51,7 +51,7 @@ from corral_core.features.featured import MODERATE
 from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter, refuse
 from corral_core.rows import Array, Rows
 from corral_nonparam.history import History, Plays
-from corral_nonparam.search import nearest_means
+from corral_nonparam.search import nearest_means, tree_bytes
 
 
 class State(Rows):
@@ -119,6 +119,9 @@ class KnnUcb(Base):
             return found
 
         return Bound(literal, (Term((problem.noise or spread) * arms ** (1 / (2 + d)), alpha),))
+
+    def history(self, plays: int) -> int:
+        return plays * (8 * (self.dimension + 1) + tree_bytes(self.dimension, plays))
 
     def init(self, given: Any, rng: Generator) -> State:
         scale, delta = (np.array(value, dtype=np.float64) for value in (given.scale, given.delta))
