@@ -33,7 +33,9 @@ def best_arm(index: Array, mask: Array | None) -> Array:
         index = np.where(mask, index, -np.inf)
     if not finite.all():
         row, arm = np.argwhere(~finite)[0]
-        raise CorralError(f"arm {arm} of row {row} has features that are not finite numbers, or far too large")
+        raise CorralError(
+            f"arm {arm} of row {row} cannot be valued: its features or rewards are not finite numbers, or far too large"
+        )
     found: Array = index.argmax(axis=1)
     return found
 

@@ -38,9 +38,7 @@ class Featured(Base):
                 f"{self.name} needs features of every arm; {problem.environment} has one context for all of them, "
                 f"which is what disjoint-linucb of corral-linucb is for"
             )
-        arms = getattr(self, "arms", None)
-        if arms is not None and problem.arms is not None and arms != problem.arms:
-            raise CorralError(f"{self.name} plays all {problem.arms} arms of {problem.environment}; leave arms out")
+        needs_all_arms(self, problem)
         return attrs.evolve(super().resolve(problem), problem=problem)
 
     @property
@@ -85,3 +83,10 @@ class Linear(Featured):
 
     penalty: float = parameter(1.0, help="lambda of the ridge regression", validator=and_(ge(1e-9), le(1e9)))
     norm: float = parameter(1.0, help="bound S on the norm of theta", validator=MODERATE)
+
+
+def needs_all_arms(base: Base, problem: Problem) -> None:
+    """Refuse a number of arms that is not the problem's."""
+    arms = getattr(base, "arms", None)
+    if arms is not None and problem.arms is not None and arms != problem.arms:
+        raise CorralError(f"{base.name} plays all {problem.arms} arms of {problem.environment}; leave arms out")

@@ -27,7 +27,7 @@ from numpy.random import Generator
 
 from corral_core.features.arms import best_arm, played, quietly, widths
 from corral_core.features.featured import Linear
-from corral_core.features.packing import packed, unpacked
+from corral_core.features.packing import packed, single, unpacked
 from corral_core.features.ridge import Ridge
 from corral_core.policies import arm_type
 from corral_core.protocols import Feedback, Observation, fitted
@@ -95,7 +95,7 @@ class InLevels(Linear):
         theta, inverse = self._theta(state, rows), state.ridge.inverse.take(rows, axis=0)
         factor = state.factor.take(rows)
         if state.features is None:
-            return Levels(theta.astype(np.float32), packed(inverse), factor.astype(np.float32))
+            return Levels(single(theta), packed(inverse), single(factor))
         found = self._decide(theta, inverse, factor, state.features.take(rows, axis=0), None)
         return Decision(found.action.astype(arm_type(self.arms)), found.level.astype(np.int8))
 

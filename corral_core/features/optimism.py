@@ -31,7 +31,7 @@ from numpy.random import Generator
 from corral_core.bounds import Bound, Term
 from corral_core.features.arms import best_arm, upper_bounds
 from corral_core.features.featured import MODERATE, Linear
-from corral_core.features.packing import packed, unpacked
+from corral_core.features.packing import packed, single, unpacked
 from corral_core.features.ridge import Ridge, radius
 from corral_core.policies import Pick
 from corral_core.protocols import Feedback, Observation, parameter
@@ -192,10 +192,6 @@ class Optimistic(Linear):
         return Bound(literal, tuple(terms))
 
 
-def beliefs(ridge: Ridge, rows: Array, radius: Array) -> Beliefs:
+def beliefs(theta: Array, inverse: Array, radius: Array) -> Beliefs:
     """A policy of single precision, which step 1 plays with too, so that replays are exact."""
-    return Beliefs(
-        theta=ridge.theta.take(rows, axis=0).astype(np.float32),
-        inverse=packed(ridge.inverse.take(rows, axis=0)),
-        radius=radius.astype(np.float32),
-    )
+    return Beliefs(single(theta), packed(inverse), single(radius))

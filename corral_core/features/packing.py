@@ -1,4 +1,4 @@
-"""Symmetric matrices as policies keep them: the upper half alone, in single precision.
+"""What policies keep, in single precision; of symmetric matrices the upper half alone.
 
 >>> packed(np.array([[[2.0, 1.0], [1.0, 3.0]]]))
 array([[2., 1., 3.]], dtype=float32)
@@ -20,8 +20,13 @@ from corral_core.rows import Array
 def packed(matrices: Array) -> Array:
     """(..., d, d) symmetric matrices as (..., d (d + 1)/2)."""
     *front, d, _ = matrices.shape
-    half = matrices.reshape(*front, d * d).take(_upper(d), axis=-1)
-    return half.astype(np.float32)
+    return single(matrices.reshape(*front, d * d).take(_upper(d), axis=-1))
+
+
+@np.errstate(over="ignore")  # `best_arm` names what is not finite
+def single(values: Array) -> Array:
+    """In single precision; beyond its range, infinite."""
+    return values.astype(np.float32)
 
 
 def unpacked(halves: Array) -> Array:

@@ -17,7 +17,8 @@ at three lengths. It finds a minimum, which need not be the least.
 
 Features that are long are measured in units of their own, powers of two, so that those that are short are not lost
 beside them. The root is found to 1e-6 as long as sum_i w_i ||x_i||^2/lambda is below about 1e9; far beyond, rounding
-errors of the gradient show where the ridge alone says what theta is, and a row may not arrive.
+errors of the gradient show where the ridge alone says what theta is, and a row may not arrive. (Nor may it where a
+link that levels off is to explain rewards beyond its range.)
 
 Rows do not touch each other. A row that has arrived, or never will (a step that is not finite, or `STEPS` of them), is
 left alone while others go on. One that has not arrived begins again at 0; if that does not help, it keeps the estimate
@@ -37,9 +38,10 @@ import numpy as np
 from corral_core.rows import Array, Rows
 from corral_glm.links import Link
 
-STEPS = 100
-HALVINGS = 30
-EXACT = 1e-7  # a whole step this small beside theta is the last: the next would be its square
+STEPS = 1000
+HALVINGS = 80
+EXACT = 1e-7  # a whole step this small beside theta is the last: the next would be its square,
+NEAR = 1e-3  # if it moves no <x, theta> by more than this
 CLOSE = 1e-6  # and this small it is where the gradient is a rounding error
 ROUNDING = 1e-15  # which it is when it is this small beside what it is the sum of
 DAMPING = 1e-13  # of the mean eigenvalue, added to all of them: none is lost in rounding
@@ -75,6 +77,7 @@ def fit(link: Link, x: Array, y: Array, weight: Array, penalty: float, start: Ar
     theta, converged = start.copy(), np.zeros(len(x), dtype=bool)
     with np.errstate(all="ignore"):
         usable = np.isfinite(y).all(axis=1) & np.isfinite(x).all(axis=(1, 2)) & np.isfinite(start).all(axis=1)
+        x = np.where(weight[:, :, None] > 0, x, 0.0)  # what was never played has no say, whatever its mean would be
         unit = np.ldexp(1.0, np.frexp(np.abs(x).max(axis=1, initial=1.0))[1] - 1)
         for begin in (start, np.zeros_like(start)):
             rows = np.flatnonzero(usable & ~converged)
@@ -127,7 +130,8 @@ def _step(link: Link, data: Data, here: At) -> tuple[At, Array, Array]:
         flat |= stuck & (np.einsum("ni,ni->n", here.gradient, step) <= LOWEST * here.loss)
     else:
         flat &= _relative(step / data.unit, here.theta / data.unit) <= CLOSE
-    arrived = (flat | (_relative(step, here.theta) <= EXACT)) & ~lost
+    moved = np.abs((data.x @ step[:, :, None])[:, :, 0]).max(axis=1, initial=0.0)
+    arrived = (flat | ((_relative(step, here.theta) <= EXACT) & (moved <= NEAR))) & ~lost
     return found, arrived, lost | (stuck & ~arrived)
 
 

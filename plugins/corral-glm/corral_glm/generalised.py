@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-from attrs.validators import and_, gt, le, optional
+from attrs.validators import and_, ge, gt, le, optional
 
 from corral_core.errors import CorralError
 from corral_core.features.featured import Linear
@@ -30,7 +30,7 @@ class Generalised(Linear):
     curvature: float | None = parameter(
         None,
         help="kappa, the least slope of mu that matters; left out: that on |z| <= L (S + 1), or 1 if that is less",
-        validator=optional(and_(gt(0), le(1e9))),
+        validator=optional(and_(ge(LEAST), le(1e9))),
     )
     length: float = parameter(1.0, help="bound L on the norm of an arm's features", validator=and_(gt(0), le(1e9)))
 

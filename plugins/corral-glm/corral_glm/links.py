@@ -39,6 +39,7 @@ from corral_core.plugins import reason
 from corral_core.rows import Array
 
 TRIED = np.linspace(-6.0, 6.0, 241)  # where a link is looked at before it is used
+TRIED.flags.writeable = False  # whatever somebody's function does with an array
 STEP = 1e-4
 LARGEST = 700.0  # e^z is finite up to here
 
@@ -109,14 +110,15 @@ def _check(link: Link) -> None:
             raise CorralError(f"link {link.name} must have finite values and slopes, and has none somewhere in [-6, 6]")
         near = (link.mean(TRIED + STEP) - link.mean(TRIED - STEP)) / (2 * STEP)
     rising = slope * np.sign(TRIED) if link.even else slope
-    if (rising < 0).any() or (link.even and not np.allclose(mean, mean[::-1])):
+    rises = mean[-1] > mean[len(mean) // 2 if link.even else 0]
+    if (rising < 0).any() or not rises or (link.even and not np.allclose(mean, mean[::-1])):
         how = (
             "with |z|, and alike on both sides of 0"
             if link.even
             else "everywhere; say even = True of one that rises with |z|"
         )
         raise CorralError(f"link {link.name} must rise {how}")
-    off = np.abs(near - slope) > 1e-4 * max(1.0, link.largest_slope)
+    off = np.abs(near - slope) > 1e-4 * max(np.abs(near).max(), np.abs(slope).max())
     if off.sum() > 4:  # a kink has no derivative at one point or two
         z = TRIED[off][0]
         raise CorralError(
@@ -205,4 +207,7 @@ def _imported(place: str) -> Link:
 
 def valid_link(instance: Any, attribute: Any, value: Any) -> None:
     """A validator of attrs for a field that holds a link."""
-    link_of(value)
+    try:
+        link_of(value)
+    except CorralError as problem:
+        raise CorralError(f"{instance.name}: {problem}") from None

@@ -229,3 +229,32 @@ def test_counts_of_fixed_arms_are_exact() -> None:
     for row in range(4):
         refit(again, np.array([row]), np.array([1]), None, link, 1.0, "base")
     assert again.theta[:, 1] == pytest.approx(logged.theta[:, 1], abs=1e-9)
+
+
+def test_a_step_that_is_small_beside_a_huge_theta_may_be_far_from_the_last() -> None:
+    """Rewards beyond the link's range and a small ridge; the root is from a computation with forty digits."""
+    x = np.array([[0.14092235018718877, 0.13347513792792587, 0.98098179329325],
+                  [-0.7355936286554593, 0.6666913725095431, 0.12010256992602583],
+                  [-0.8818245544167915, 0.4041121313587242, 0.24306139248415445]])  # fmt: skip
+    y, weight = np.array([3.813025202675513, -0.038274832799848106, -0.09324564296223069]), np.array([136.0, 316, 877])
+    ridge = 2.4472118079316092e-05
+    theta, converged = fit(link_of("cloglog"), x[None], y[None], weight[None], ridge, np.zeros((1, 3)))
+    assert converged.all()
+    assert theta[0] == pytest.approx([5_513_304, 406_724, 14_464_064], rel=2e-6)
+
+
+def test_what_was_never_played_has_no_say() -> None:
+    """Though its mean overflows at the estimate."""
+    poisson = Link("poisson", np.exp, np.exp, largest_slope=404.0, low=0.0)
+    x, y, weight = np.array([[[1.0], [1000.0]]]), np.array([[5.0, 0.0]]), np.array([[10.0, 0.0]])
+    both, converged = fit(poisson, x, y, weight, 0.1, np.zeros((1, 1)))
+    alone, _ = fit(poisson, x[:, :1], y[:, :1], weight[:, :1], 0.1, np.zeros((1, 1)))
+    assert converged.all() and both == pytest.approx(alone, rel=1e-12)
+
+
+def test_a_link_that_is_flat_where_the_search_begins() -> None:
+    """The first step is g/lambda, and must be halved often: 100 (8 - (30 theta)^3) 30 = theta/10,000."""
+    cube = Link("cube", lambda z: z**3, lambda z: 3 * z * z, largest_slope=108.0)
+    x, y, weight = np.full((1, 1, 1), 30.0), np.full((1, 1), 8.0), np.full((1, 1), 100.0)
+    theta, converged = fit(cube, x, y, weight, 1e-4, np.zeros((1, 1)))
+    assert converged.all() and theta[0, 0] == pytest.approx(2 / 30, rel=1e-6)

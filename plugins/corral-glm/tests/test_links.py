@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 from corral_glm.bases.ucb_glm import UcbGlm
-from corral_glm.links import Link, link_of, named
+from corral_glm.links import TRIED, Link, link_of, named
 from scipy import integrate, stats
 
 from corral_core.errors import CorralError
@@ -104,6 +105,21 @@ def test_wrong_names(link: object, says: str) -> None:
 def test_what_is_no_link(arguments: tuple[object, ...], says: str) -> None:
     with pytest.raises(CorralError, match=says.replace("|z|", r"\|z\|")):
         Link("odd", *arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("mean", "slope", "largest", "says"),
+    [
+        (np.tanh, lambda z: np.full_like(z, 0.5), 1e4, "its derivative at .* is .*, not 0.5 as it says"),
+        (lambda z: 1e-5 * z, lambda z: np.full_like(z, 9e-5), 1.0, "its derivative at -6 is 1e-05, not 9e-05"),
+        (lambda z: 0 * z + 0.5, np.zeros_like, 1.0, "must rise everywhere"),
+        (lambda z: np.tanh(z, out=z), lambda z: 1 - np.tanh(z) ** 2, 1.0, "cannot be evaluated at an array"),
+    ],
+)
+def test_what_is_no_link_however_large_its_slope_may_be(mean: Any, slope: Any, largest: float, says: str) -> None:
+    with pytest.raises(CorralError, match=says):
+        Link("odd", mean, slope, largest)
+    assert (TRIED[0], TRIED[-1]) == (-6.0, 6.0)
 
 
 def test_a_range_the_wrong_way_round() -> None:

@@ -286,7 +286,7 @@ def test_features_beyond_all_bounds_are_named(base) -> None:
     policy = base.policy(base.init(given_rows([base], {}, 2), rng), np.arange(2))
     features = np.ones((2, ARMS, D))
     features[1, 3] = 1e300
-    with pytest.raises(CorralError, match="arm 3 of row 1 has features that are not finite numbers, or far too large"):
+    with pytest.raises(CorralError, match="arm 3 of row 1 cannot be valued: its features or rewards are not finite"):
         base.act(policy, Observation(features), rng)
     mask = np.ones((2, ARMS), dtype=bool)
     mask[1, 3] = False

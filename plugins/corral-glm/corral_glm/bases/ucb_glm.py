@@ -42,8 +42,8 @@ from numpy.random import Generator
 
 from corral_core.bounds import Bound
 from corral_core.features.arms import best_arm, played, quietly, widths
-from corral_core.features.optimism import Beliefs, Optimistic, State
-from corral_core.features.packing import packed, unpacked
+from corral_core.features.optimism import Optimistic, State, beliefs
+from corral_core.features.packing import unpacked
 from corral_core.features.ridge import Ridge, learn
 from corral_core.policies import Pick, arm_type
 from corral_core.protocols import Feedback, Observation, parameter
@@ -97,7 +97,7 @@ class UcbGlm(Generalised, Optimistic):
         theta, inverse = state.estimates.theta[rows, 0], state.ridge.inverse.take(rows, axis=0)
         alpha = self._radius(state, rows) / self.kappa
         if state.arms is None:
-            return Beliefs(theta.astype(np.float32), packed(inverse), alpha.astype(np.float32))
+            return beliefs(theta, inverse, alpha)
         index = self._index(state.arms.take(rows, axis=0), theta, inverse, alpha)
         return Pick(best_arm(index, None).astype(arm_type(index.shape[1])))
 

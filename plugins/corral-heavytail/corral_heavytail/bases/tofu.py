@@ -46,8 +46,7 @@ from corral_core.bounds import Bound, Term
 from corral_core.features import optimism
 from corral_core.features.arms import best_arm, played, upper_bounds
 from corral_core.features.featured import MODERATE
-from corral_core.features.optimism import Beliefs, Optimistic
-from corral_core.features.packing import packed
+from corral_core.features.optimism import Optimistic, beliefs
 from corral_core.features.ridge import Ridge, learn
 from corral_core.policies import Pick, arm_type
 from corral_core.protocols import Feedback, Problem, filled, fitted, parameter
@@ -157,7 +156,7 @@ class Tofu(Optimistic):
         if state.arms is not None:
             index = upper_bounds(state.arms.take(rows, axis=0), theta, inverse, beta)
             return Pick(best_arm(index, None).astype(arm_type(self.arms)))
-        return Beliefs(theta.astype(np.float32), packed(inverse), beta.astype(np.float32))
+        return beliefs(theta, inverse, beta)
 
     def estimate(self, state: State, rows: Array) -> Array:
         """theta of these rows, (rows, d).

@@ -70,7 +70,8 @@ class DisjointLinUcb(Optimistic):
         return state.scale.take(rows)[:, None] * beta
 
     def _current(self, state: State, rows: Array) -> Any:
-        believed = beliefs(state.ridge, rows, self._radius(state, rows))
+        theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
+        believed = beliefs(theta, inverse, self._radius(state, rows))
         if state.arms is None:
             return believed
         best = self._best(believed, Observation(features=state.arms.take(rows, axis=0)))

@@ -85,9 +85,10 @@ class LinUcb(Optimistic):
             index *= beta[:, None]
             index += state.arms.mean.take(rows, axis=0)
             return Pick(index.argmax(axis=1).astype(arm_type(index.shape[1])))
-        if self.resolved.actions == "ball":
-            return Point(maximise(state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0), beta))
-        return beliefs(state.ridge, rows, beta)
+        theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
+        return (
+            Point(maximise(theta, inverse, beta)) if self.resolved.actions == "ball" else beliefs(theta, inverse, beta)
+        )
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
         if self.resolved.actions == "finite":

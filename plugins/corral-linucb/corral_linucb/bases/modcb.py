@@ -45,7 +45,7 @@ from numpy.random import Generator
 from corral_core.errors import CorralError
 from corral_core.features.arms import best_arm, played, upper_bounds
 from corral_core.features.featured import Linear
-from corral_core.features.packing import packed, unpacked
+from corral_core.features.packing import packed, single, unpacked
 from corral_core.features.ridge import Ridge, learn, radius
 from corral_core.policies import arm_type
 from corral_core.protocols import Feedback, Observation, Problem, fitted, parameter
@@ -156,7 +156,7 @@ class ModCb(Linear):
         beta = state.scale.take(rows) * radius(grown, delta, self.noise, self.penalty, self.norm)
         chance = np.minimum(1, (self.arms / (state.plays.take(rows) + 1)) ** self.kappa).astype(np.float32)
         if state.features is None:
-            return Learned(theta.astype(np.float32), packed(inverse), beta.astype(np.float32), chance)
+            return Learned(single(theta), packed(inverse), single(beta), chance)
         arm = best_arm(upper_bounds(state.features.take(rows, axis=0), theta, inverse, beta), None)
         return FixedArm(arm.astype(arm_type(self.arms)), chance)
 

@@ -47,7 +47,7 @@ from numpy.random import Generator
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
 from corral_core.features.arms import played
-from corral_core.features.featured import MODERATE
+from corral_core.features.featured import MODERATE, needs_all_arms
 from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter, refuse
 from corral_core.rows import Array, Rows
 from corral_nonparam.history import History, Plays
@@ -101,8 +101,7 @@ class KnnUcb(Base):
                 f"{self.name} needs contexts that change from play to play; in {problem.environment} they stay, "
                 f"and every earlier play of an arm is as near as any other"
             )
-        if self.arms is not None and problem.arms is not None and self.arms != problem.arms:
-            raise CorralError(f"{self.name} plays all {problem.arms} arms of {problem.environment}; leave arms out")
+        needs_all_arms(self, problem)
         return attrs.evolve(super().resolve(problem), problem=problem)
 
     def bound(self, delta: float) -> Bound | None:
