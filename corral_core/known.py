@@ -75,13 +75,14 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "corral-heavytail": {
         "base": ("menu", "tofu"),
-        "environment": ("student-t-arms", "pareto-arms"),
+        "environment": ("student-t-arms", "pareto-arms", "prize-arms"),
         "experiment": (
             "student-t",
             "student-t-100-arms",
             "pareto",
             "pareto-100-arms",
             "heavier-tails",
+            "rare-prizes",
             "unknown-moment",
             "unknown-moment-rates",
         ),

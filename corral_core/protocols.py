@@ -100,7 +100,7 @@ class Problem:
     states: int | None = None
     stages: int | None = None
     noise: float | None = None  # sub-Gaussian scale of the reward around its mean
-    heavy_tails: bool = False  # no scale is: rewards are not sub-Gaussian
+    heavy_tails: bool = False  # there is no such scale: rewards are not sub-Gaussian
     low: float | None = None  # range of the mean reward
     high: float | None = None
     regret: bool = True  # whether the best mean is known, so that plays carry a regret

@@ -202,12 +202,13 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
     for curve in curves:
         state, rounds = 0, curve.rounds(horizon)
         share = -(-rounds // len(curve.bases))
-        kept = 0  # bytes of past plays, of whichever base plays all rounds
+        all_learn = curve.meta is not None and curve.meta.feedback != "raw"
+        kept = 0  # bytes of past plays: of whichever base plays all rounds, or of all, where all learn from each
         largest = rare = 0  # bytes of policies: of whichever base plays all rounds, and of bases that share them
         for base in curve.bases:
             fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
-            kept = max(kept, base.history(rounds))
+            kept = kept + base.history(rounds) if all_learn else max(kept, base.history(rounds))
             if curve.options.player == "smooth":
                 policy = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy").nbytes
                 largest = max(largest, policy * base.policies(rounds))

@@ -7,8 +7,10 @@ from corral_heavytail.bases.tofu import Tofu
 from corral_linucb.bases.linucb import LinUcb
 from corral_linucb.environments.nested import NestedDimension
 
+from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
+from corral_core.protocols import Meta
 from corral_core.simulation import Curve, bytes_per_row
 
 
@@ -28,15 +30,22 @@ def test_memory_follows_the_policies_that_a_base_leaves() -> None:
 
 
 def test_memory_follows_what_a_base_keeps() -> None:
-    """64 features and a payoff a play, each 8 bytes, in pages that are three quarters full."""
+    """64 features and a payoff a play, each 8 bytes, in pages that are three quarters full.
+
+    Several bases share the plays, unless all learn from each of them.
+    """
     environment = NestedDimension()
     problem = attrs.evolve(environment.problem, delta=0.1, horizon=20_000)
 
-    def needed(horizon: int) -> int:
-        base = Tofu(moment=1.0).resolve(problem)
-        return bytes_per_row(environment, [Curve("alone", (base,), ("tofu",), None, PRESETS["practice"])], horizon)
+    def needed(horizon: int, meta: Meta | None = None, bases: int = 1) -> int:
+        kin = tuple(Tofu(moment=1.0 + number).resolve(problem) for number in range(bases))
+        labels = tuple(str(base.moment) for base in kin)
+        return bytes_per_row(environment, [Curve("tofu", kin, labels, meta, PRESETS["practice"])], horizon)
 
-    assert needed(20_000) - needed(10_000) == int(1.5 * 8 * 65 * 10_000)
+    a_play = 1.5 * 8 * 65
+    assert needed(20_000) - needed(10_000) == a_play * 10_000
+    assert needed(20_000, Uniform(), 3) - needed(10_000, Uniform(), 3) == a_play * 10_000
+    assert needed(20_000, OriginalCorral(), 3) - needed(10_000, OriginalCorral(), 3) == 3 * a_play * 10_000
 
 
 def test_bases_that_share_the_rounds_can_leave_more_policies_than_one_that_has_all() -> None:
