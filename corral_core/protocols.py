@@ -230,7 +230,7 @@ class Base(Named):
             set_here, there = getattr(self, name), getattr(problem, name)
             if set_here is None:
                 if there is None:
-                    mend = f", so say {name} = ... of {self.name}" if name in SAYABLE else ""
+                    mend = f", so give {self.name} a {name}" if name in SAYABLE else ""
                     raise CorralError(f"{self.name} needs {NEEDS[name]}; {problem.environment} has none{mend}")
                 found[name] = there
             elif name in SIZES and there is not None and set_here > there:

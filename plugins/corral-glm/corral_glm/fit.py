@@ -20,7 +20,7 @@ beside them. The root is found to 1e-6 as long as sum_i w_i ||x_i||^2/lambda is 
 errors of the gradient show where the ridge alone says what theta is, and a row may not arrive. (Nor may it where a
 link that levels off is to explain rewards beyond its range.)
 
-Rows do not touch each other. A row that has arrived, or never will (a step that is not finite, or `STEPS` of them), is
+Rows do not touch each other. A row that has arrived, or never will (a step that is not finite, `STEPS` of them), is
 left alone while others go on. One that has not arrived begins again at 0; if that does not help, it keeps the estimate
 it had, and says so in `converged`.
 
@@ -38,8 +38,8 @@ import numpy as np
 from corral_core.rows import Array, Rows
 from corral_glm.links import Link
 
-STEPS = 1000
-HALVINGS = 80
+STEPS = 1000  # and halvings, of a row in all
+HALVINGS = 80  # of a step
 EXACT = 1e-7  # a whole step this small beside theta is the last: the next would be its square,
 NEAR = 1e-3  # if it moves no <x, theta> by more than this
 CLOSE = 1e-6  # and this small it is where the gradient is a rounding error
@@ -92,16 +92,16 @@ def fit(link: Link, x: Array, y: Array, weight: Array, penalty: float, start: Ar
 def _newton(link: Link, data: Data, start: Array) -> tuple[Array, Array]:
     """Where steps lead from here, and which rows arrived."""
     theta, converged, going = start.copy(), np.zeros(len(start), dtype=bool), np.arange(len(start))
-    here = _best_start(link, data, start) if link.even else _at(link, data, start)
-    for _ in range(STEPS):
-        if not len(going):
-            break
-        here, arrived, lost = _step(link, data, here)
+    here, spent = _best_start(link, data, start) if link.even else _at(link, data, start), np.zeros(len(start))
+    while len(going):
+        here, arrived, lost, taken = _step(link, data, here)
+        spent += taken
+        lost |= ~arrived & (spent >= STEPS)
         if (arrived | lost).any():
             theta[going[arrived]] = here.theta[arrived]
             converged[going[arrived]] = True
             on = np.flatnonzero(~(arrived | lost))
-            going, data, here = going[on], data.take(on), here.take(on)
+            going, data, here, spent = going[on], data.take(on), here.take(on), spent[on]
     return theta, converged
 
 
@@ -119,20 +119,20 @@ def _at(link: Link, data: Data, theta: Array) -> At:
     return At(theta, product, gradient, size, loss)
 
 
-def _step(link: Link, data: Data, here: At) -> tuple[At, Array, Array]:
-    """One damped step of every row: where it leads, who has arrived, and who is lost."""
+def _step(link: Link, data: Data, here: At) -> tuple[At, Array, Array, Array]:
+    """One damped step of every row: where it leads, who has arrived, who is lost, and how many were tried for it."""
     step = _direction(link, data, here)
     lost = ~np.isfinite(step).all(axis=1)
     step[lost] = 0.0
     flat = np.abs(here.gradient).max(axis=1) <= ROUNDING * here.size
-    found, stuck = _walk(link, data, here, step)
+    found, stuck, tried = _walk(link, data, here, step)
     if link.even:  # no step can lead lower, as far as numbers tell
         flat |= stuck & (np.einsum("ni,ni->n", here.gradient, step) <= LOWEST * here.loss)
     else:
         flat &= _relative(step / data.unit, here.theta / data.unit) <= CLOSE
     moved = np.abs((data.x @ step[:, :, None])[:, :, 0]).max(axis=1, initial=0.0)
     arrived = (flat | ((_relative(step, here.theta) <= EXACT) & (moved <= NEAR))) & ~lost
-    return found, arrived, lost | (stuck & ~arrived)
+    return found, arrived, lost | (stuck & ~arrived), tried
 
 
 def _relative(step: Array, theta: Array) -> Array:
@@ -164,15 +164,16 @@ def _direction(link: Link, data: Data, here: At) -> Array:
     return step
 
 
-def _walk(link: Link, data: Data, here: At, step: Array) -> tuple[At, Array]:
-    """Where the steps lead, each halved as often as it must be; and which rows cannot move at all."""
+def _walk(link: Link, data: Data, here: At, step: Array) -> tuple[At, Array, Array]:
+    """Where the steps lead, each halved as often as it must be; who cannot move at all; and how many were tried."""
     along = np.einsum("ni,ni->n", here.gradient, step)
     found = _at(link, data, here.theta + step)
-    asked, length = _too_far(link, here, found, step, along), 1.0
+    asked, length, count = _too_far(link, here, found, step, along), 1.0, np.ones(len(step))
     for _ in range(HALVINGS):
         if not len(asked):
             break
         length /= 2
+        count[asked] += 1
         before, part = here.take(asked), step[asked]
         tried = _at(link, data.take(asked), before.theta + length * part)
         found.put(asked, tried)
@@ -180,7 +181,7 @@ def _walk(link: Link, data: Data, here: At, step: Array) -> tuple[At, Array]:
     stuck = np.zeros(len(step), dtype=bool)
     stuck[asked] = True
     found.put(asked, here.take(asked))
-    return found, stuck
+    return found, stuck, count
 
 
 def _too_far(link: Link, here: At, there: At, step: Array, along: Array) -> Array:

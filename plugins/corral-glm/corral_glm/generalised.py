@@ -13,7 +13,7 @@ from corral_core.features.featured import Linear
 from corral_core.protocols import Problem, parameter
 from corral_core.rows import Array
 from corral_glm.estimates import logged_bytes
-from corral_glm.links import Link, link_of, valid_link
+from corral_glm.links import Link, check_reach, link_of, valid_link
 
 LEAST = 1e-12  # a slope below this is none
 
@@ -36,6 +36,7 @@ class Generalised(Linear):
 
     def resolve(self, problem: Problem) -> Self:
         found = super().resolve(problem)
+        check_reach(self.mu, self.reach, self.name)
         if not found.kappa >= LEAST:
             raise CorralError(
                 f"{self.name}: the {self.mu.name} link has no slope left on |z| <= {self.reach:.4g}; "

@@ -48,8 +48,9 @@ LARGEST = 700.0  # e^z is finite up to here
 class Link:
     """mu and its derivative, functions of an array, and what confidence bounds need to know of them.
 
-    mu rises; or, if it is `even`, mu(z) = mu(-z) rises with |z|. Mean rewards lie between `low` and `high`, to which
-    environments cut mu where it goes beyond; they pay 0 or 1 where that is within [0, 1].
+    mu rises; or, if it is `even`, mu(z) = mu(-z) rises with |z|. `largest_slope` is that of mu at any z that may occur,
+    at least on [-6, 6], where a link is looked at before it is used. Mean rewards lie between `low` and `high`, to
+    which environments cut mu where it goes beyond; they pay 0 or 1 where that is within [0, 1].
     """
 
     name: str
@@ -66,6 +67,8 @@ class Link:
                 raise CorralError(
                     f"link {self.name}: {what} must be a function of an array, not {shown(getattr(self, what))}"
                 )
+        for what in ("mean", "derivative"):
+            object.__setattr__(self, what, _Guarded(self.name, getattr(self, what)))
         if not (_is_number(self.largest_slope) and 0 < self.largest_slope < math.inf):
             raise CorralError(f"link {self.name}: largest_slope must be above 0, not {shown(self.largest_slope)}")
         if not (_is_number(self.low) and _is_number(self.high) and self.low < self.high):
@@ -91,6 +94,35 @@ class Link:
         return float(self.derivative(np.linspace(-reach, reach, 2001)).min())
 
 
+@attrs.frozen
+class _Guarded:
+    """A function of an array, of whose failures one sentence tells."""
+
+    link: str
+    function: Callable[[Array], Array]
+
+    def __call__(self, z: Array) -> Array:
+        try:
+            return self.function(z)
+        except Exception as problem:  # whatever somebody's function does with an array
+            among = f", with numbers from {np.min(z):.4g} to {np.max(z):.4g}" if np.size(z) else ""
+            raise CorralError(
+                f"link {self.link} cannot be evaluated at an array{among}: {reason(problem)}"
+            ) from problem
+
+
+def check_reach(link: Link, reach: float, whose: str) -> None:
+    """Refuse, in one sentence, a link that is no number somewhere on |z| <= reach."""
+    z = np.linspace(-reach, reach, 241)
+    with np.errstate(all="ignore"):
+        lost = ~np.isfinite(link.mean(z))
+    if lost.any():
+        raise CorralError(
+            f"{whose}: the {link.name} link is no finite number at z = {z[lost][0]:.4g}, and must be one on all of "
+            f"[-{reach:.4g}, {reach:.4g}]"
+        )
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
 
@@ -98,10 +130,7 @@ def _is_number(value: Any) -> bool:
 def _check(link: Link) -> None:
     """Refuse, in one sentence, what is no link: not finite, not rising, or with another function's derivative."""
     with np.errstate(all="ignore"):
-        try:
-            mean, slope = (np.asarray(function(TRIED)) for function in (link.mean, link.derivative))
-        except Exception as problem:  # whatever somebody's function does with an array
-            raise CorralError(f"link {link.name} cannot be evaluated at an array: {reason(problem)}") from problem
+        mean, slope = (np.asarray(function(TRIED)) for function in (link.mean, link.derivative))
         if mean.shape != TRIED.shape or slope.shape != TRIED.shape:
             raise CorralError(
                 f"link {link.name}: mean and derivative must return a number for every number of an array"
@@ -126,7 +155,8 @@ def _check(link: Link) -> None:
         )
     if np.abs(slope).max() > link.largest_slope * (1 + 1e-6):
         raise CorralError(
-            f"link {link.name}: largest_slope must be at least {np.abs(slope).max():.4g}, not {link.largest_slope:.4g}"
+            f"link {link.name}: largest_slope must be at least {np.abs(slope).max():.4g}, its slope at "
+            f"{TRIED[np.abs(slope).argmax()]:.3g}, not {link.largest_slope:.4g}"
         )
 
 
@@ -186,22 +216,28 @@ def link_of(link: Any) -> Link:
     if ":" in link:
         return _imported(link)
     if link not in named():
-        raise CorralError(f"there is no link {shown(link)}{suggestion(link, named())}")
+        hint = suggestion(link, named())
+        own = "" if hint.endswith("?") else ", or one of your own as 'package.module:object'"
+        raise CorralError(f"there is no link {shown(link)}{hint}{own}")
     return named()[link]
 
 
 @functools.cache
 def _imported(place: str) -> Link:
+    module, _, name = place.partition(":")
+    if not (module and name):
+        raise CorralError(f"a link of one's own is 'package.module:object', not {shown(place)}")
     try:
         found = pkgutil.resolve_name(place)
-    except Exception as problem:  # whatever somebody's module does when it is imported
+    except AttributeError as problem:
+        raise CorralError(f"the link {place} cannot be loaded: {problem}") from problem
+    except (Exception, SystemExit) as problem:  # whatever somebody's module does when it is imported
         why = problem if isinstance(problem, CorralError) else reason(problem)
-        where = (
-            "; its module must be installed, or in a folder of PYTHONPATH" if isinstance(problem, ImportError) else ""
-        )
-        raise CorralError(f"the link {place} cannot be had: {why}{where}") from problem
+        missing = isinstance(problem, ModuleNotFoundError) and f"{module}.".startswith(f"{problem.name}.")
+        where = "; it must be installed, or in a folder of PYTHONPATH" if missing else ""
+        raise CorralError(f"the link {place} cannot be loaded, for its module fails: {why}{where}") from problem
     if not isinstance(found, Link):
-        raise CorralError(f"{place} must be a Link of corral_glm.links, not {shown(found)}")
+        raise CorralError(f"{place} must be a Link of corral_glm.links, and is of type {type(found).__name__}")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from corral_glm.estimates import Estimates, record, refit
-from corral_glm.fit import fit
+from corral_glm.fit import HALVINGS, STEPS, fit
 from corral_glm.links import Link, link_of
 from scipy import optimize
 from scipy.special import exp1, ndtr
@@ -258,3 +258,19 @@ def test_a_link_that_is_flat_where_the_search_begins() -> None:
     x, y, weight = np.full((1, 1, 1), 30.0), np.full((1, 1), 8.0), np.full((1, 1), 100.0)
     theta, converged = fit(cube, x, y, weight, 1e-4, np.zeros((1, 1)))
     assert converged.all() and theta[0, 0] == pytest.approx(2 / 30, rel=1e-6)
+
+
+def test_a_row_gives_up_in_time() -> None:
+    """A link that ends before the estimate: every step is halved often, and all of them count."""
+    asked = 0
+
+    def mean(z: Array) -> Array:
+        nonlocal asked
+        asked += 1
+        return np.where(np.abs(z) <= 7, z, np.nan)
+
+    ended = Link("ended", mean, np.ones_like, 1.0)
+    asked = 0
+    theta, converged = fit(ended, np.ones((1, 1, 1)), np.full((1, 1), 20.0), np.ones((1, 1)), 0.1, np.zeros((1, 1)))
+    assert not converged.any() and (theta == 0).all()
+    assert asked < 2 * (STEPS + HALVINGS + 2)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import pickle
+from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from corral_glm.bases.ucb_glm import UcbGlm
+from corral_glm.environments.glm import GlmArms, GlmContexts
 from corral_glm.links import TRIED, Link, link_of, named
 from scipy import integrate, stats
 
 from corral_core.errors import CorralError
 from corral_core.parsing import build
+from corral_core.rows import Array
 
 FAR = np.array([-1e300, -1e4, -745.0, -700.0, -40.0, 40.0, 700.0, 710.0, 1e4, 1e300])
 steep = Link("steep", np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1.0, -1.0, 1.0)
@@ -65,11 +69,67 @@ def test_links_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pickle.loads(pickle.dumps(base)).mu is found
     with pytest.raises(CorralError, match="test_links:no_link must be a Link"):
         link_of("test_links:no_link")
-    with pytest.raises(CorralError, match="the link test_links:nothing cannot be had"):
+    with pytest.raises(
+        CorralError, match=r"test_links:np.tanh must be a Link of corral_glm.links, and is of type ufunc"
+    ):
+        link_of("test_links:np.tanh")
+    with pytest.raises(CorralError, match=r"the link test_links:nothing cannot be loaded: module .* has no attribute"):
         link_of("test_links:nothing")
-    for place in ("nowhere.at.all:x", ":x", ".near:x", "os:path.nothing", "antigravity no:x"):
-        with pytest.raises(CorralError, match="cannot be had"):
+    for place in ("nowhere.at.all:x", ".near:x", "os:path.nothing", "antigravity no:x"):
+        with pytest.raises(CorralError, match="cannot be loaded"):
             link_of(place)
+    for place in (":x", "os:", ":"):
+        with pytest.raises(CorralError, match=f"a link of one's own is 'package.module:object', not '{place}'"):
+            link_of(place)
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("import sys; sys.exit(3)", "its module fails: SystemExit: 3$"),
+        ("import nosuchpackage", "its module fails: ModuleNotFoundError: No module named 'nosuchpackage'$"),
+        (
+            None,
+            "No module named 'mine'; it must be installed, or in a folder of PYTHONPATH$",
+        ),
+    ],
+)
+def test_modules_that_fail(source: str | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    if source is not None:
+        (tmp_path / "mine.py").write_text(source)
+    with pytest.raises(CorralError, match=says):
+        link_of("mine:link")
+
+
+def within(reach: float) -> Link:
+    """One that is no number beyond."""
+
+    def mean(z: Array) -> Array:
+        return np.where(np.abs(z) <= reach, z, np.nan)
+
+    return Link("short", mean, np.ones_like, 1.0)
+
+
+def near(z: Array) -> Array:
+    if np.abs(z).max() > 10:
+        raise ValueError("too far")
+    return z
+
+
+def test_links_that_end() -> None:
+    """An environment and a base say at once where they need a link that ends before."""
+    with pytest.raises(CorralError, match=r"glm-arms: the short link is no finite number at z = -20, and must be one"):
+        GlmArms(link=within(7.0), norm=20.0)
+    with pytest.raises(CorralError, match=r"glm-contexts: the short link is no finite number"):
+        GlmContexts(link=within(7.0), norm=20.0)
+    problem = attrs.evolve(GlmArms().problem, horizon=10, delta=0.1)
+    with pytest.raises(CorralError, match=r"ucb-glm: the short link is no finite number at z = -9.* \[-9, 9\]"):
+        UcbGlm(link=within(7.0), norm=8.0).resolve(problem)
+    with pytest.raises(
+        CorralError, match="link near cannot be evaluated at an array, with numbers from -20 to 20: Value"
+    ):
+        GlmArms(link=Link("near", near, np.ones_like, 1.0), norm=20.0)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +137,7 @@ def test_links_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("logistics", "there is no link 'logistics'; did you mean logistic?"),
         ("", "there is no link ''; it takes logistic, probit"),
+        ("mine.cauchit", "half-identity, square, or one of your own as 'package.module:object'"),
         (3, "a link is a name such as logistic, a Link, or 'package.module:object', not 3"),
         (None, "a link is a name"),
     ],
@@ -92,14 +153,17 @@ def test_wrong_names(link: object, says: str) -> None:
     [
         ((np.tanh, np.tanh, 1.0), "must rise everywhere"),
         ((np.tanh, np.ones_like, 1.0), r"its derivative at -6 is .*, not 1 as it says"),
-        ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, 0.5), "largest_slope must be at least 1, not 0.5"),
+        ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, 0.5), "largest_slope must be at least 1, its slope at 0, not 0.5"),
         ((np.log, lambda z: 1 / z, 1.0), "must have finite values"),
         ((np.tanh, lambda z: 1.0, 1.0), "a number for every number of an array"),
         ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, math.nan), "largest_slope must be above 0, not nan"),
         ((np.square, lambda z: 2 * z, 12.0), "say even = True of one that rises with |z|"),
         ((3, np.ones_like, 1.0), "mean must be a function of an array, not 3"),
         ((np.tanh, 4, 1.0), "derivative must be a function of an array, not 4"),
-        ((math.tanh, np.ones_like, 1.0), "link odd cannot be evaluated at an array: TypeError"),
+        (
+            (math.tanh, np.ones_like, 1.0),
+            "link odd cannot be evaluated at an array, with numbers from -6 to 6: TypeError",
+        ),
     ],
 )
 def test_what_is_no_link(arguments: tuple[object, ...], says: str) -> None:

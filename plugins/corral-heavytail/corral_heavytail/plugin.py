@@ -44,7 +44,7 @@ def corral_experiments() -> list[Entry]:
         "pareto": "MENU, TOFU or LinUCB with Pareto payoffs, 20 arms (S3)?",
         "pareto-100-arms": "MENU, TOFU or LinUCB with Pareto payoffs, 100 arms in 20 dimensions (S4)?",
         "heavier-tails": "MENU, TOFU or LinUCB, as the tails get heavier?",
-        "rare-prizes": "Which moment should MENU and TOFU count on, where payoffs are rare and large?",
+        "rare-prizes": "What if the second moment of payoffs is larger than MENU and TOFU assume?",
         "unknown-moment": "Which moment of the payoffs should TOFU count on?",
         "unknown-moment-rates": "Which moment should TOFU count on, as T grows?",
     }

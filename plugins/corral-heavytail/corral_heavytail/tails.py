@@ -22,12 +22,12 @@ def epsilon_field() -> Any:
     )
 
 
-def moment_field(what: str) -> Any:
-    """The size of the moment."""
+def moment_field(what: str, least: Any) -> Any:
+    """The size of the moment; `least` is a validator."""
     return knob(
         None,
         help=f"bound on {what}; left out, it follows from the environment's sub-Gaussian noise, where it has one",
-        validator=optional(and_(ge(0), le(1e18))),
+        validator=optional(and_(least, le(1e18))),
     )
 
 

@@ -5,7 +5,8 @@ them (`initial` gives another tau). After that there are n = ceil(log2(T)/2) lev
 own as UCB-GLM has them, and a play goes down the levels (corral_core.features.levels) with the unit 1, the index
 <x, theta_l>, and
 
-    w = (scale/kappa) sqrt(1 + C) (3 sigma sqrt(2 ln(TK/delta)) + sqrt(lambda) S) ||x||_{V_l^-1}.
+    w = (scale/kappa) sqrt(1 + C)
+        (3 sigma sqrt(2 ln(TK/delta)) + sqrt(lambda) S) ||x||_{V_l^-1}.
 
 Ties go to the lowest index; of the candidates that are too wide the widest is played (the source takes any). The source
 has floor(log2 T) levels, of which no play goes beyond the n-th, as 2^-n <= 1/sqrt(T). theta_l is fitted anew only
@@ -16,7 +17,8 @@ and nothing is proved.
 Bound: for features of norm at most 1 and lambda >= 1, where the widths are right (which Theorem 1 of the source proves
 with probability 1 - delta a level for a T so large that tau random plays make V_l large), for all s <= T,
 
-    U(s, delta) = tau R + b a sqrt(2 d n s ln(1 + s/d)) + 2 L_mu sqrt(s),  b = max(8 L_mu, 2 R),  w = a ||x||,
+    U(s, delta) = tau R + b a sqrt(2 d n s ln(1 + s/d)) + 2 L_mu sqrt(s),
+    b = max(8 L_mu, 2 R),  w = a ||x||,
 
 with R = high - low of the link, or 2 L_mu L S if that is less. A play that level l learns from costs at most
 8 2^-l L_mu, at the first level R, and so less than b w; the widths of a level sum as in SupLinUCB; a play that nobody

@@ -3,7 +3,8 @@
 With V = lambda I + sum x x^T and theta the root of sum (y - mu(<x, theta>)) x = lambda theta, it plays
 argmax_x <x, theta> + alpha ||x||_{V^-1} (ties: the lowest index): as mu rises, it need not be evaluated. Here
 
-    alpha = (scale/kappa) (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S),
+    alpha = (scale/kappa) (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta))
+                           + sqrt(lambda) S),
 
 with kappa the least slope of mu on |z| <= L (S + 1), or 1 if that is less. Of a link that rises with |z| the index has
 |<x, theta>| in place of <x, theta>, and nothing is proved.
@@ -61,7 +62,9 @@ class UcbGlm(Generalised, Optimistic):
     """Optimism for rewards that are a known function of something linear (UCB-GLM)."""
 
     name: ClassVar[str] = "ucb-glm"
-    formula: ClassVar[str] = "(L_mu/kappa) times LinUCB's"
+    formula: ClassVar[str] = (
+        "4 (L_mu/kappa) beta sqrt(s d ln(1 + s L^2/(lambda d))), beta = kappa alpha with ln det V at its largest"
+    )
 
     switching: float = parameter(
         0.05, help="C: theta is fitted anew only when det V has grown by 1 + C", validator=and_(gt(0), le(1e9))

@@ -30,7 +30,7 @@ from corral_core.features.directions import in_blocks, inner, sphere
 from corral_core.features.fixed_arms import FixedArms
 from corral_core.protocols import Problem, parameter
 from corral_core.rows import Array, Rows
-from corral_glm.links import Link, link_of, valid_link
+from corral_glm.links import Link, check_reach, link_of, valid_link
 
 COIN = 0.5  # sub-Gaussian scale of what is 0 or 1
 
@@ -38,6 +38,8 @@ COIN = 0.5  # sub-Gaussian scale of what is 0 or 1
 @attrs.frozen(slots=False)  # so that it can be mixed with environments
 class Rewards:
     """How arms of a generalised linear model pay."""
+
+    name: ClassVar[str]
 
     link: Any = parameter(
         "logistic",
@@ -49,6 +51,9 @@ class Rewards:
         0.3, help="standard deviation of Gaussian noise, where there is some", validator=and_(gt(0), le(1e9))
     )
     gaussian: bool = parameter(False, help="whether the noise is Gaussian where means are probabilities, too")
+
+    def __attrs_post_init__(self) -> None:
+        check_reach(self.mu, self.norm, self.name)
 
     @property
     def mu(self) -> Link:

@@ -6,8 +6,8 @@ epoch, there are k estimates theta_j = V^-1 B_j. Of these it takes the most cent
 in the norm of V within which at least half of the others lie; theta is the one of the smallest m_j (ties: the lowest
 index). And
 
-    k      = ceil(24 ln(e N/delta))                                               (`repeats`)
-    beta_n = scale 3 ((9 d c)^(1/(1+eps)) n^((1-eps)/(2(1+eps))) + sqrt(lambda) S)
+    k      = ceil(24 ln(e N/delta))  (`repeats`)
+    beta_n = 3 scale ((9 d c)^(1/(1+eps)) n^((1-eps)/(2(1+eps))) + sqrt(lambda) S)
 
 where E|noise|^(1+eps) <= c (`moment`). A reward that comes late, after the epoch that asked for it, is left out unless
 the arm is still the same. Where the horizon is no longer than k, the first arm is all that it ever plays.
@@ -20,7 +20,8 @@ these.
 
 Bound, where no two means differ by more than 2 or lambda >= L^2, with the logarithm at s = N, which makes it concave:
 
-    U(s) = 6 ((9 d c)^(1/(1+eps)) + sqrt(lambda) S + 1) s^(1/(1+eps)) k^(eps/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
+    U(s) = 6 ((9 d c)^(1/(1+eps)) + sqrt(lambda) S + 1)
+           s^(1/(1+eps)) k^(eps/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
 
 A `scale` above 1 multiplies it; below 1, or with less than the source's k, nothing is proved.
 
@@ -88,7 +89,7 @@ class Menu(Linear):
     )
 
     epsilon: float = epsilon_field()
-    moment: float | None = moment_field("c, the moment E|noise|^(1 + epsilon)")
+    moment: float | None = moment_field("c, the moment E|noise|^(1 + epsilon)", ge(0))
     magnitude: float | None = magnitude_field()
     repeats: int | None = parameter(
         None,

@@ -5,7 +5,8 @@ estimate leaves out payoffs that are too large to be true, for each direction by
 
     g_i   = sum_l W_il y_l [|W_il y_l| <= b_s],   theta = V^(-1/2) g
     b_s   = (b/ln(2N/delta))^(1/(1+eps)) s^((1-eps)/(2(1+eps)))
-    beta  = scale (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps)) s^((1-eps)/(2(1+eps))) + sqrt(lambda) S)
+    beta  = scale (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps))
+                   s^((1-eps)/(2(1+eps))) + sqrt(lambda) S)
 
 where E|y|^(1+eps) <= b (`moment`, of the payoff itself and not of its noise) and s counts plays. All past payoffs are
 looked at anew for an estimate, which takes s d steps, so that there is one only when det V has grown by 1 + `switching`
@@ -18,8 +19,8 @@ these. No scale fits all dimensions: where means grow with d, so does b^(1/(1+ep
 
 Bound, where no two means differ by more than 2 or lambda >= L^2, with logarithms at s = N, which makes it concave:
 
-    U(s) = 2 sqrt(1 + C) s^(1/(1+eps)) (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps)) + sqrt(lambda) S + 1)
-           sqrt(2 d ln(1 + N L^2/(lambda d)))
+    U(s) = 2 sqrt(1 + C) s^(1/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
+           (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps)) + sqrt(lambda) S + 1)
 
 A `scale` above 1 multiplies it; below 1 nothing is proved.
 
@@ -40,7 +41,7 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-from attrs.validators import ge
+from attrs.validators import ge, gt
 
 from corral_core.bounds import Bound, Term
 from corral_core.features import optimism
@@ -87,7 +88,7 @@ class Tofu(Optimistic):
     )
 
     epsilon: float = epsilon_field()
-    moment: float | None = moment_field("b, the moment E|y|^(1 + epsilon) of a payoff")
+    moment: float | None = moment_field("b, the moment E|y|^(1 + epsilon) of a payoff", gt(0))
     magnitude: float | None = magnitude_field()
     switching: float = parameter(
         0.05, help="C: the policy changes only when det V has grown by 1 + C; 0: at every play", validator=MODERATE

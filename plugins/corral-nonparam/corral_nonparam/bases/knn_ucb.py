@@ -2,7 +2,8 @@
 
 Of an arm that was played n times, the index at context x is
 
-    mean reward of its k plays nearest to x + scale sqrt(ln n ln(n K/delta)) n^(-1/(2+d)),   k = floor(n^(2/(2+d))),
+    mean reward of its k plays nearest to x
+    + scale sqrt(ln n ln(n K/delta)) n^(-1/(2+d)),   k = floor(n^(2/(2+d))),
 
 and the arm of largest index is played (ties: the lowest number), each arm `initial` times before that. The bonus is the
 same at all contexts. Only the first d features count, and their distance is Euclidean; of plays at equal distance the
@@ -16,7 +17,8 @@ each doubling beyond 1,024 plays; 6 if d = 1.
 
 Bound, for a horizon of T plays, with M0 = `initial` and M1 = `scale`:
 
-    K M0 (high - low) + 2 (2+d)/(1+d) M1 sqrt(ln T ln(T K/delta)) K^(1/(2+d)) s^((1+d)/(2+d)),
+    K M0 (high - low)
+    + 2 (2+d)/(1+d) M1 sqrt(ln T ln(T K/delta)) K^(1/(2+d)) s^((1+d)/(2+d)),
 
 the first plays and twice the sum of the bonuses. (With ln s in place of ln T it would not be concave at first.) The
 source has M1 as a large enough constant, and proves the order for contexts that are drawn independently of what was
