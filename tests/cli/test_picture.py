@@ -292,7 +292,7 @@ SCRIPT = """
 from corral_core.cli.watching import watcher
 from corral_core.experiment import load
 from corral_core.runner import play
-points = load("quickstart", replicates=2, horizon=300)
+points = load("quickstart", replicates=2, horizon=2000)
 play(points, engine="serial", watch=watcher(points, quiet=False, as_json=False))
 """
 
