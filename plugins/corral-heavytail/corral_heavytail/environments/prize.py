@@ -23,12 +23,12 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 import attrs
-import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
 from corral_core.environments import chosen
 from corral_core.errors import CorralError
+from corral_core.features.arms import played
 from corral_core.features.directions import inner
 from corral_core.features.fixed_arms import ArmsWithFeatures, FixedInstance
 from corral_core.protocols import Observation, parameter
@@ -73,7 +73,7 @@ class PrizeArms(ArmsWithFeatures):
     def pay(
         self, instance: FixedInstance, observation: Observation, action: Array, rng: Generator
     ) -> tuple[Array, Array]:
-        mean, share = chosen(instance.mean, action), self.weight * instance.features[np.arange(len(action)), action, 0]
+        mean, share = chosen(instance.mean, action), self.weight * played(instance.features, action)[:, 0]
         won = rng.random(len(action)) * self.prize < share
         return mean - share + self.prize * won, instance.best - mean
 
