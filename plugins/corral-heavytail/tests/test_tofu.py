@@ -262,8 +262,8 @@ def test_refuses(fields: dict[str, Any], changes: dict[str, Any], sentence: str)
 @pytest.mark.parametrize(
     "values",
     [
-        {"epsilon": 0.0}, {"epsilon": 1.1}, {"epsilon": float("nan")}, {"moment": 0.0}, {"moment": -1.0}, {"moment": float("inf")},
-        {"magnitude": 1e10}, {"switching": -1.0}, {"noise": 1.0}, {"momemt": 1.0},
+        {"epsilon": 0.0}, {"epsilon": 1.1}, {"epsilon": float("nan")}, {"moment": 0.0}, {"moment": -1.0},
+        {"moment": float("inf")}, {"magnitude": 1e10}, {"switching": -1.0}, {"noise": 1.0}, {"momemt": 1.0},
     ],
 )  # fmt: skip
 def test_refuses_values(values: dict[str, Any]) -> None:
