@@ -33,9 +33,11 @@ def observation_in(observation: Any, problem: Problem, rows: int) -> None:
 def features_in(features: Any, problem: Problem, rows: int, mask: Array | None = None) -> None:
     """Finite features, in the shape that the problem says; those of an arm that is masked away may be anything."""
     each = problem.actions == "finite" and not problem.shared
-    shape = (rows, problem.arms, problem.dimension) if each else (rows, problem.dimension)
-    axes = "rows, arms, features" if each else "rows, features"
-    named = problem.dimension is not None and not (each and problem.arms is None)
+    sizes = {"arms": problem.arms, "features": problem.dimension} if each else {"features": problem.dimension}
+    if problem.episodic:
+        sizes = {"states": problem.states, **sizes}
+    shape, axes = (rows, *sizes.values()), ", ".join(("rows", *sizes))
+    named = None not in shape
     if not _is_array(features, "fiu", rows, len(shape)) or (named and features.shape != shape):
         wanted = f"of shape {shape}: {axes}" if named else f"({axes})"
         raise CorralError(

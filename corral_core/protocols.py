@@ -74,14 +74,17 @@ NEEDS = {
     "low": "a known range of the mean reward",
     "high": "a known range of the mean reward",
     "states": "a finite set of states",
-    "stages": "episodes of a fixed length",
+    "stages": "episodes of a known length at most",
+    "fixed_length": "episodes",
+    "step_low": "a known range of the mean reward of a step",
+    "step_high": "a known range of the mean reward of a step",
     "horizon": "a known horizon",
     "delta": "a failure probability",
 }
 
 
 ACTIONS = {"finite": "finitely many actions", "ball": "a ball of actions", "ellipsoid": "an ellipsoid of actions"}
-SAYABLE = ("noise", "low", "high")  # what a user may know where the environment does not
+SAYABLE = ("noise", "low", "high", "step_low", "step_high")  # what a user may know where the environment does not
 SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than there is, never more
 
 
@@ -92,13 +95,16 @@ class Problem:
     environment: str = "this environment"
     actions: Literal["finite", "ball", "ellipsoid"] = "finite"
     arms: int | None = None
-    dimension: int | None = None
+    dimension: int | None = None  # of the features of arms; in an episode, of each arm in each state
     changing: bool = False  # the action set or the context changes from play to play, and every observation shows it
     shared: bool = False  # one context for all arms, in place of features of each
     masked: bool = False  # not every arm is there at every play; features then come with every observation
     episodic: bool = False  # a play is an episode
     states: int | None = None
-    stages: int | None = None
+    stages: int | None = None  # the most steps of an episode
+    fixed_length: bool = False  # every episode takes all its stages; else some may end early
+    step_low: float | None = None  # range of the mean reward of one step of an episode
+    step_high: float | None = None
     noise: float | None = None  # sub-Gaussian scale of the reward around its mean
     heavy_tails: bool = False  # there is no such scale: rewards are not sub-Gaussian
     low: float | None = None  # range of the mean reward
@@ -238,9 +244,10 @@ class Base(Named):
                     f"{self.name}: {name} must be at most {there}, as many as {problem.environment} has, not {set_here}"
                 )
         fit = filled(self, problem, **found)
-        low, high = getattr(fit, "low", None), getattr(fit, "high", None)
-        if low is not None and high is not None and low > high:
-            raise CorralError(f"{self.name}: low must be at most high, not {low} and {high}")
+        for least, most in (("low", "high"), ("step_low", "step_high")):
+            low, high = getattr(fit, least, None), getattr(fit, most, None)
+            if low is not None and high is not None and low > high:
+                raise CorralError(f"{self.name}: {least} must be at most {most}, not {low} and {high}")
         return fit
 
 

@@ -235,6 +235,11 @@ def observations_match_the_problem(case: EnvironmentCase) -> None:
             broken(f"an episode must leave a Trajectory, not {shown(play.observation)}")
         if problem.stages is not None and play.observation.state.shape[1] > problem.stages:
             broken(f"an episode took {play.observation.state.shape[1]} steps; problem.stages is {problem.stages}")
+        steps = play.observation.alive.sum(axis=1).min()
+        if problem.fixed_length and steps != problem.stages:
+            broken(
+                f"an episode took {steps} of {problem.stages} steps, and problem.fixed_length says that all take all"
+            )
 
 
 def _seen(value: Array | None, wanted: bool, allowed: bool, what: str, field: str) -> None:

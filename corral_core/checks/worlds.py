@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.environments import Bandit, EpisodicMdp, chosen, gaussian
+from corral_core.mdp.planning import backward
 from corral_core.protocols import NOTHING, Environment, Observation, Problem, parameter
 from corral_core.rows import Array, Rows
 
@@ -112,6 +113,7 @@ def _unit(vectors: Array) -> Array:
 class Chain(Rows):
     mean: Array  # (rows, states, actions), the mean reward
     left: Array  # (rows, states, actions), probability of going left
+    features: Array  # (rows, states, actions, dimension)
     value: Array  # (rows, stages, states, actions), the optimal action-values
 
 
@@ -123,20 +125,24 @@ class SmallChain(EpisodicMdp):
 
     states: int = parameter(3, help="number of states")
     arms: int = parameter(2, help="number of actions")
-    stages: int = parameter(3, help="most steps of an episode")
+    stages: int = parameter(4, help="most steps of an episode")  # three lead to the end: some episodes end early
+    dimension: int | None = parameter(None, help="number of features of an action in a state, where there are any")
 
     @property
     def label(self) -> str:
-        return "a small MDP"
+        return "a small MDP" if self.dimension is None else "a small MDP with features"
 
     @property
     def problem(self) -> Problem:
         return Problem(
             self.label,
             arms=self.arms,
+            dimension=self.dimension,
             episodic=True,
             states=self.states,
             stages=self.stages,
+            step_low=0.0,
+            step_high=1.0,
             noise=(self.stages * NOISE**2 + self.stages**2 / 4) ** 0.5,  # of rewards, and of where one gets
             low=0.0,
             high=float(self.stages),
@@ -144,16 +150,20 @@ class SmallChain(EpisodicMdp):
 
     def draw(self, rows: int, rng: Generator) -> Chain:
         mean, left = (rng.random((rows, self.states, self.arms)) for _ in range(2))
-        following = np.zeros((rows, self.states))  # the value of the next stage
-        value = np.zeros((rows, self.stages, self.states, self.arms))
+        features = _unit(rng.standard_normal((rows, self.states, self.arms, self.dimension or 1)))
         at = np.arange(self.states)
         lower, upper = np.maximum(at - 1, 0), np.minimum(at + 1, self.states - 1)
-        for stage in reversed(range(self.stages)):
-            onward = left * following[:, lower, None] + (1 - left) * following[:, upper, None]
+
+        def backup(stage: int, value: Array) -> Array:
+            onward = left * value[:, lower, None] + (1 - left) * value[:, upper, None]
             onward[:, -1] = 0.0  # whatever is done in the last state ends the episode
-            value[:, stage] = mean + onward
-            following = value[:, stage].max(axis=2)
-        return Chain(mean, left, value)
+            return np.asarray(mean + onward)
+
+        value = backward(backup, rows=rows, states=self.states, stages=self.stages)
+        return Chain(mean, left, features, value)
+
+    def shown(self, instance: Chain) -> dict[str, Array]:
+        return {} if self.dimension is None else {"features": instance.features}
 
     def start(self, instance: Chain, rng: Generator) -> Array:
         return np.zeros(len(instance), dtype=np.intp)
@@ -175,7 +185,7 @@ def small_worlds(**sizes: Any) -> list[Environment]:
     finite = [Small(shows=kind, **sizes) for kind in shows]  # type: ignore[arg-type]
     masked = [Small(shows=kind, masked=True, **sizes) for kind in shows]  # type: ignore[arg-type]
     infinite = [Small(actions="ball"), Small(actions="ellipsoid")]
-    return [*finite, *masked, *infinite, SmallChain(**sizes)]
+    return [*finite, *masked, *infinite, SmallChain(**sizes), SmallChain(dimension=2, **sizes)]
 
 
 def any_action(problem: Problem, observation: Observation, uniform: Array) -> Array:

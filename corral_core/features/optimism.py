@@ -33,7 +33,7 @@ from corral_core.features.arms import best_arm, upper_bounds
 from corral_core.features.featured import MODERATE, Linear
 from corral_core.features.packing import packed, single, unpacked
 from corral_core.features.ridge import Ridge, radius
-from corral_core.policies import Pick
+from corral_core.policies import InForce, Pick
 from corral_core.protocols import Feedback, Observation, parameter
 from corral_core.rows import Array, Rows
 
@@ -46,21 +46,13 @@ class Beliefs(Rows):
     radius: Array  # (rows,), beta
 
 
-class Switches(Rows):
-    """The policy in force, and when it changes."""
-
-    policy: Any
-    log_determinant: Array  # at which it came into force
-    unasked: Array  # whether it has not been asked for since
-
-
 class State(Rows):
     ridge: Ridge
     scale: Array
     delta: Array
     epsilon: Array | None = None
     arms: Any = None  # what is known of fixed arms
-    switches: Switches | None = None
+    in_force: InForce | None = None  # where the policy rarely changes; since: ln det V - d ln lambda
 
 
 @attrs.frozen
@@ -99,7 +91,7 @@ class Optimistic(Linear):
 
     @abstractmethod
     def _fresh(self, given: Any) -> State:
-        """A state that has learned nothing, but for the switches."""
+        """A state that has learned nothing, without a policy in force."""
 
     @abstractmethod
     def _current(self, state: State, rows: Array) -> Any:
@@ -128,8 +120,7 @@ class Optimistic(Linear):
         state = self._fresh(given)
         if self.switching:
             rows = np.arange(len(given))
-            unasked = np.ones(len(rows), dtype=bool)
-            state.switches = Switches(self._current(state, rows), self._log_determinant(state, rows), unasked)
+            state.in_force = InForce.begin(self._current(state, rows), self._log_determinant(state, rows))
         return state
 
     @property
@@ -143,17 +134,10 @@ class Optimistic(Linear):
         return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
 
     def changed(self, state: State, rows: Array) -> Array:
-        if state.switches is None:
-            return super().changed(state, rows)
-        unasked: Array = state.switches.unasked.take(rows)
-        return unasked
+        return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
 
     def policy(self, state: State, rows: Array) -> Any:
-        switches = state.switches
-        if switches is None:
-            return self._current(state, rows)
-        switches.unasked[rows] = False
-        return switches.policy.take(rows)
+        return self._current(state, rows) if state.in_force is None else state.in_force.ask(rows)
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
         if isinstance(policy, Pick):
@@ -164,15 +148,12 @@ class Optimistic(Linear):
 
     def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         self._fit(state, rows, feedback)
-        switches = state.switches
-        if switches is not None:
+        if state.in_force is not None:
             reached = self._log_determinant(state, rows)
-            grown = reached > switches.log_determinant.take(rows) + math.log1p(self.switching)
+            grown = reached > state.in_force.since.take(rows) + math.log1p(self.switching)
             if grown.any():
                 those = rows[grown]
-                switches.policy.put(those, self._current(state, those))
-                switches.log_determinant[those] = reached[grown]
-                switches.unasked[those] = True
+                state.in_force.change(those, self._current(state, those), reached[grown])
 
     def bound(self, delta: float) -> Bound:
         return self._bound(delta, self.noise * math.sqrt(self.parameters), 0.0)

@@ -171,6 +171,15 @@ class StatesOutside(SoundChain):
         return attrs.evolve(super().problem, states=1)
 
 
+@breaks("observations-match-the-problem")
+class EndsEarly(SoundChain):
+    """Says that every episode takes all its stages."""
+
+    @property
+    def problem(self) -> Problem:
+        return attrs.evolve(super().problem, fixed_length=True)
+
+
 @breaks("rewards-lie-where-the-problem-says")
 class RewardsLieWhereTheProblemSays(Sound):
     """Is noisier than it says."""

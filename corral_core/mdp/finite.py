@@ -1,0 +1,113 @@
+"""Environments of which everything is known: finitely many states, and a table of what each action can lead to.
+
+The optimal action-values Q* follow by backward induction, so that every step has its gap, max_a Q*_h(s, a) less
+Q*_h(s, a_h), and any policy its exact value (`Model.values`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.environments import EpisodicMdp, chosen
+from corral_core.mdp.planning import Backup, backward, best
+from corral_core.rows import Array, Rows
+
+
+class Model(Rows):
+    """Finite MDPs, a world each. The second axis is the stage, or has length one where all stages are alike."""
+
+    probability: Array  # (worlds, stages, states, actions, outcomes)
+    cumulative: Array  # of the probabilities
+    reward: Array  # of an outcome; (..., 1) where it does not depend on the outcome
+    optimal: Array  # (worlds, stages, states, actions), Q*
+    following: Array | None = None  # the state that an outcome leads to; None: outcome k leads to state k
+    ends: Array | None = None  # whether the episode ends with an outcome; None: none does
+    start: Array | None = None  # (worlds, states), cumulative probabilities of the first state; None: it is state 0
+
+    @classmethod
+    def of(
+        cls,
+        probability: Array,
+        reward: Array,
+        stages: int,
+        *,
+        following: Array | None = None,
+        ends: Array | None = None,
+        start: Array | None = None,
+    ) -> Self:
+        """The model with these outcomes, whose first state has the probabilities `start`, (worlds, states)."""
+        first = None if start is None else _cumulative(start)
+        model = cls(probability, _cumulative(probability), reward, np.empty(0), following, ends, first)
+        return model.replace(optimal=model.values(stages))
+
+    def values(self, stages: int, worth: Backup = best) -> Array:
+        """Action-values (worlds, stages, states, actions): the optimal ones, or those of a policy (planning.py)."""
+        worlds, _, states = self.probability.shape[:3]
+        return backward(self.backup, rows=worlds, states=states, stages=stages, worth=worth)
+
+    def backup(self, stage: int, value: Array) -> Array:
+        """Mean of what an action pays at once and the value of where it leads."""
+        at = self._stage(stage)
+        probability, reward = self.probability[:, at], self.reward[:, at]
+        if self.following is None and self.ends is None and reward.shape[-1] == 1:
+            return np.asarray(reward[..., 0] + np.einsum("wsak,wk->wsa", probability, value))
+        worlds = np.arange(len(value))[:, None, None, None]
+        onward = value[:, None, None] if self.following is None else value[worlds, self.following[:, at]]
+        if self.ends is not None:
+            onward = np.where(self.ends[:, at], 0.0, onward)
+        return np.asarray((probability * (reward + onward)).sum(axis=-1))
+
+    def first(self, uniform: Array) -> Array:
+        """The first state of every row, from uniform numbers."""
+        if self.start is None:
+            return np.zeros(len(uniform), dtype=np.intp)
+        return _drawn(np.broadcast_to(self.start, (len(uniform), self.start.shape[1])), uniform)
+
+    def step(self, stage: int, state: Array, action: Array, uniform: Array) -> tuple[Array, Array, Array, Array]:
+        """Next state, reward, whether the episode ends here and the Q*-gap of every row, from uniform numbers."""
+        world = np.zeros(len(state), dtype=np.intp) if len(self) == 1 else np.arange(len(state))
+        at = (world, np.full(len(state), self._stage(stage)), state, action)
+        outcome = _drawn(self.cumulative[at], uniform)
+        reward = self.reward[(*at, outcome if self.reward.shape[-1] > 1 else 0)]
+        following = outcome if self.following is None else self.following[(*at, outcome)]
+        ends = np.zeros(len(state), dtype=bool) if self.ends is None else self.ends[(*at, outcome)]
+        values = self.optimal[world, stage, state]
+        return following, reward, ends, values.max(axis=1) - chosen(values, action)
+
+    def _stage(self, stage: int) -> int:
+        return stage if self.probability.shape[1] > 1 else 0
+
+
+def _cumulative(probability: Array) -> Array:
+    """Along the last axis, and 1 at its end whatever the rounding: what has no probability is never drawn."""
+    found: Array = np.cumsum(probability, axis=-1)
+    found /= found[..., -1:].copy()
+    return found
+
+
+def _drawn(cumulative: Array, uniform: Array) -> Array:
+    """Which outcome a uniform number in [0, 1) means, by row."""
+    found: Array = (cumulative <= uniform[:, None]).sum(axis=1, dtype=np.intp)
+    return found
+
+
+@attrs.frozen
+class FiniteMdp(EpisodicMdp):
+    """Plays what `model` tells."""
+
+    @abstractmethod
+    def model(self, instance: Any) -> Model:
+        """The model of every row, or one world for all of them."""
+
+    def start(self, instance: Any, rng: Generator) -> Array:
+        return self.model(instance).first(rng.random(len(instance)))
+
+    def step(
+        self, instance: Any, stage: int, state: Array, action: Array, rng: Generator
+    ) -> tuple[Array, Array, Array, Array]:
+        return self.model(instance).step(stage, state, action, rng.random(len(state)))
