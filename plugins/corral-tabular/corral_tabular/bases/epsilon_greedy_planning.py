@@ -1,0 +1,65 @@
+"""Epsilon-greedy planning: the policy that is best in the likeliest model, and now and then any action.
+
+Before every episode it plans by backward induction with the mean rewards and the frequencies of outcomes that were
+seen, which are the same at every stage (a trace of prior: weight 1e-4 on a reward of 0 and on every outcome). In every
+step it plays any action with probability epsilon, else one of the best, drawn uniformly.
+
+It is what TabulaRL calls EpsilonGreedy, and so, it seems, what the figure of Pacchiano et al. 2020 shows as
+epsilon-greedy Q-learning; `q-learning` is what the words say. On RiverSwim both stay on the left bank. Nothing bounds
+its regret.
+
+Source: TabulaRL, with Osband, Van Roy, "Why is posterior sampling better than optimism for reinforcement learning?",
+2017.
+
+>>> from corral_core.simulation import try_out
+>>> from corral_tabular.environments.riverswim import RiverSwim
+>>> regret = try_out(RiverSwim(), EpsilonGreedyPlanning(), horizon=100, rows=4).regret
+>>> bool(regret[:, -1].mean() > 100 * 3.3973 / 2)
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.mdp.planning import backward, expected
+from corral_core.mdp.tables import Ties, ties
+from corral_core.protocols import Feedback
+from corral_core.rows import Array, Rows
+from corral_tabular.counts import Counts
+from corral_tabular.exploring import EpsilonGreedy
+
+PRIOR = 1e-4
+
+
+class State(Rows):
+    counts: Counts
+    epsilon: Array
+
+
+@attrs.frozen
+class EpsilonGreedyPlanning(EpsilonGreedy):
+    """Plans in the likeliest model, and strays with probability epsilon."""
+
+    name: ClassVar[str] = "epsilon-greedy-planning"
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(epsilon=0.0)]
+
+    def init(self, given: Any, rng: Generator) -> State:
+        counts = Counts.fresh(len(given), self.states, self.arms, self.outcomes)
+        return State(counts, np.array(given.epsilon, dtype=np.float64))
+
+    def policy(self, state: State, rows: Array) -> Ties:
+        reward, transition = state.counts.take(rows).likely(PRIOR, PRIOR)
+        backup = expected(reward, transition[..., : self.states])
+        values = backward(backup, rows=len(rows), states=self.states, stages=self.stages)
+        return ties(values, state.epsilon.take(rows))
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        state.counts.add(self.steps(rows, feedback.observation))

@@ -1,0 +1,89 @@
+"""Epsilon-greedy Q-learning: a table of action-values for every stage, each moved towards what was just seen.
+
+After step h of an episode, with n the visits of (h, s, a) so far, this one included,
+
+    Q_h(s, a) <- (1 - alpha) Q_h(s, a) + alpha (r + max_a' Q_{h+1}(s', a')),   Q_H = 0,
+
+    alpha = 1/n (`rate = "mean"`)   or   (H + 1)/(H + n) (`rate = "stage"`, Jin et al. 2018).
+
+An episode that ends early is worth nothing further. In every step it plays any action with probability epsilon, else
+one of the best, drawn uniformly. With `optimistic` values start at the most that can be earned from there on, and at 0
+otherwise. Every stage has its own table, so that learning when the episode is over is the same as learning as it goes.
+Nothing bounds its regret: exploration that is not directed may take time exponential in the number of states.
+
+Source: Watkins, Dayan, "Q-learning", 1992; as a base on RiverSwim, Pacchiano et al. 2020.
+
+>>> from corral_core.simulation import try_out
+>>> from corral_tabular.environments.riverswim import RiverSwim
+>>> regret = try_out(RiverSwim(), QLearning(), horizon=100, rows=4).regret
+>>> bool(regret[:, -1].mean() > 100 * 3.3973 / 2)
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.errors import CorralError
+from corral_core.mdp.tables import Ties, ties
+from corral_core.protocols import Feedback, Problem, parameter
+from corral_core.rows import Array, Rows
+from corral_tabular.exploring import EpsilonGreedy
+
+
+class State(Rows):
+    value: Array  # (rows, stages, states, actions), Q
+    visits: Array  # (rows, stages, states, actions)
+    epsilon: Array
+
+
+@attrs.frozen
+class QLearning(EpsilonGreedy):
+    """Epsilon-greedy Q-learning."""
+
+    name: ClassVar[str] = "q-learning"
+
+    rate: Literal["mean", "stage"] = parameter("mean", help="learning rate: 1/n, or (H + 1)/(H + n)")
+    optimistic: bool = parameter(False, help="start with the most that can be earned, not with 0")
+    step_high: float | None = parameter(
+        None, help="most that a step pays in the mean; left out, what the environment says"
+    )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(epsilon=0.0, rate="stage", optimistic=True)]
+
+    def resolve(self, problem: Problem) -> Self:
+        found = super().resolve(problem)
+        if not self.optimistic or self.step_high is not None:
+            return found
+        if problem.step_high is None:
+            raise CorralError(
+                f"{self.name} with optimistic needs to know what a step pays at most; {problem.environment} does not "
+                f"say it, so give {self.name} a step_high"
+            )
+        return attrs.evolve(found, step_high=problem.step_high)
+
+    def init(self, given: Any, rng: Generator) -> State:
+        shape = (len(given), self.stages, self.states, self.arms)
+        most = max(self.step_high or 0.0, 0.0) if self.optimistic else 0.0  # an early end is worth 0
+        left = np.arange(self.stages, 0, -1)[:, None, None]
+        return State(most * left * np.ones(shape), np.zeros(shape), np.array(given.epsilon, dtype=np.float64))
+
+    def policy(self, state: State, rows: Array) -> Ties:
+        return ties(state.value.take(rows, axis=0), state.epsilon.take(rows))
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        steps = self.steps(rows, feedback.observation)
+        at = (steps.learner, steps.stage, steps.state, steps.action)
+        onward = np.zeros(len(steps.learner))
+        more = ~steps.last & (steps.outcome < self.states)
+        onward[more] = state.value[steps.learner[more], steps.stage[more] + 1, steps.outcome[more]].max(axis=1)
+        visits = state.visits[at] + 1
+        alpha = 1 / visits if self.rate == "mean" else (self.stages + 1) / (self.stages + visits)
+        state.visits[at] = visits
+        state.value[at] += alpha * (steps.reward + onward - state.value[at])

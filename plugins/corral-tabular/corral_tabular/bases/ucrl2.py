@@ -1,0 +1,184 @@
+"""UCRL2 for episodes of H steps: the best policy in the best model that is plausible.
+
+Rewards and transitions are the same at every stage. With n visits of (s, a), p the frequencies of its outcomes and r
+its mean reward, plausible are rewards up to r + w_r and transitions within w_p of p, in the L1 norm; backward induction
+takes the largest of both at every stage (extended value iteration, optimism.py). Versions differ in w and in when the
+policy is computed anew:
+
+- `jaksch` (the source): w_r = R sqrt(7 ln(2SAt/delta)/(2n)), w_p = sqrt(14 S ln(2At/delta)/n), t the number of the next
+  step and R the range of a reward; after an episode in which the visits of some (s, a) doubled.
+- `tabularl` (what TabulaRL plays): w_r = R sqrt(4 ln(2SA(e+1)/delta)/n), w_p = sqrt(4 S ln(2SA(e+1)/delta)/n), e the
+  number of the episode; after every episode. A trace of prior: weight 1e-4 on a reward of 0, 1e-5 on every outcome.
+
+n is at least 1, and `scale` multiplies w. TabulaRL computes the optimistic transition in the place of its estimate, so
+that the w_p/2 of a stage is still there at the stage before, and so on: with `aliased` optimism adds up over the stages
+in the same way (where it stays below probability 1; at 1 the estimate is left alone). That is a defect, here for the
+sake of the figure that was made with it. Ties are drawn uniformly. Where the last step of an episode leads is not used.
+
+Bound, of `jaksch` at a scale of 1 or more: the source's Theorem 2, 34 D S sqrt(A t ln(t/delta)), with the diameter D
+replaced by the length H of an episode, after which all starts again (t = H s):
+
+    U(s, delta) = 34 scale H S R sqrt(A H s ln(H s/delta))
+
+The source's episodes have no end and it bounds what is lost against the best gain a step; the form carries over, the
+constant is claimed. Nothing is proved of `tabularl`, nor of a smaller scale.
+
+Source: Jaksch, Ortner, Auer, "Near-optimal regret bounds for reinforcement learning", 2010, Figure 1 and Theorem 2.
+
+>>> from corral_core.simulation import try_out
+>>> from corral_tabular.environments.riverswim import RiverSwim
+>>> sound, aliased = (Ucrl2(version="tabularl", aliased=flag) for flag in (False, True))
+>>> regret = [try_out(RiverSwim(), base, horizon=600, rows=4).regret[:, -1].mean() for base in (sound, aliased)]
+>>> bool(regret[0] < 0.8 * regret[1])
+True
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal, Self
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, le, lt
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.errors import CorralError
+from corral_core.mdp.planning import backward
+from corral_core.mdp.tables import Ties, draw, ties
+from corral_core.mdp.tabular import Tabular
+from corral_core.policies import InForce
+from corral_core.protocols import Feedback, Observation, fitted, knob, parameter
+from corral_core.rows import Array, Rows
+from corral_tabular.counts import Counts
+from corral_tabular.optimism import optimistic
+
+PRIOR_REWARD, PRIOR_OUTCOMES = 1e-4, 1e-5  # TabulaRL's
+
+
+class State(Rows):
+    counts: Counts
+    episodes: Array  # (rows,)
+    scale: Array
+    delta: Array
+    in_force: InForce | None = None  # where the policy rarely changes; since: the visits (rows, states, actions)
+
+
+@attrs.frozen
+class Ucrl2(Tabular):
+    """Optimism in the face of plausible models (UCRL2), for episodes."""
+
+    name: ClassVar[str] = "ucrl2"
+    formula: ClassVar[str] = "34 H S R sqrt(A H s ln(H s/delta)), of version jaksch; R the range of a reward"
+
+    version: Literal["jaksch", "tabularl"] = parameter(
+        "jaksch", help="widths and updates of the source, or of TabulaRL"
+    )
+    aliased: bool = parameter(False, help="let optimism add up over the stages as TabulaRL does, by a defect")
+    scale: float = knob(1.0, help="multiplies the widths; 1 is the source's", validator=and_(ge(0.0), le(1e9)))
+    delta: float = knob(0.05, help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
+    step_low: float = fitted(help="least that a step pays in the mean")
+    step_high: float = fitted(help="most that a step pays in the mean")
+
+    def __attrs_post_init__(self) -> None:
+        if self.aliased and self.version != "tabularl":
+            raise CorralError(
+                f'{self.name}: aliased is a defect of version "tabularl"; take that, or leave aliased out'
+            )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(version="tabularl", scale=0.3), cls(version="tabularl", aliased=True)]
+
+    def init(self, given: Any, rng: Generator) -> State:
+        rows = len(given)
+        state = State(
+            counts=Counts.fresh(rows, self.states, self.arms, self.outcomes),
+            episodes=np.zeros(rows, dtype=np.int64),
+            scale=np.array(given.scale, dtype=np.float64),
+            delta=np.array(given.delta, dtype=np.float64),
+        )
+        if self.rarely_changes:
+            state.in_force = InForce.begin(self._planned(state, np.arange(rows)), state.counts.taken.copy())
+        return state
+
+    @property
+    def rarely_changes(self) -> bool:
+        return self.version == "jaksch"
+
+    def changed(self, state: State, rows: Array) -> Array:
+        return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
+
+    def policies(self, plays: int) -> int:
+        if not self.rarely_changes:
+            return plays
+        doublings = self.states * self.arms * (1 + math.log2(max(plays, 1) * self.stages))
+        return min(plays, 1 + math.ceil(doublings))
+
+    def policy(self, state: State, rows: Array) -> Ties:
+        return self._planned(state, rows) if state.in_force is None else state.in_force.ask(rows)
+
+    def act(self, policy: Ties, observation: Observation, rng: Generator) -> Array:
+        return draw(policy, observation, self.arms, rng)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        state.counts.add(self.steps(rows, feedback.observation))
+        state.episodes[rows] += 1
+        if state.in_force is not None:
+            taken, before = state.counts.taken.take(rows, axis=0), state.in_force.since.take(rows, axis=0)
+            doubled = (taken - before >= np.maximum(before, 1.0)).any(axis=(1, 2))
+            if doubled.any():
+                those = rows[doubled]
+                state.in_force.change(those, self._planned(state, those), taken[doubled])
+
+    def bound(self, delta: float) -> Bound | None:
+        if self.version != "jaksch" or self.scale < 1:
+            return None
+        span = self.step_high - self.step_low
+        factor = 34 * self.scale * self.stages * self.states * span * math.sqrt(self.arms * self.stages)
+        shape = Term(self.stages * span * math.sqrt(self.states * self.arms), 0.5)
+        return Bound(lambda s: factor * np.sqrt(s * np.log(self.stages * s / delta)), (shape,))
+
+    # --- planning ---
+
+    def _planned(self, state: State, rows: Array) -> Ties:
+        """The best policy in the best plausible model of these rows."""
+        counts = state.counts.take(rows)
+        reward, transition = self._likely(counts)
+        reward_width, width = self._widths(state, rows, counts)
+        hopeful = reward + reward_width
+        end = np.zeros((len(rows), self.outcomes - self.states))  # the end of an episode is worth nothing
+
+        def backup(stage: int, value: Array) -> Array:
+            nonlocal transition
+            value = np.concatenate([value, end], axis=1)
+            best = optimistic(transition, width, value)
+            if self.aliased:
+                certain = (best == 1.0).any(axis=3, keepdims=True)
+                transition = np.where(certain, transition, best)
+            return np.asarray(hopeful + np.einsum("nsak,nk->nsa", best, value))
+
+        values = backward(backup, rows=len(rows), states=self.states, stages=self.stages)
+        return ties(values, np.zeros(len(rows)))
+
+    def _likely(self, counts: Counts) -> tuple[Array, Array]:
+        if self.version == "tabularl":
+            return counts.likely(PRIOR_OUTCOMES, PRIOR_REWARD)
+        arrived = np.maximum(counts.led.sum(axis=3, keepdims=True), 1.0)
+        return counts.reward / np.maximum(counts.taken, 1.0), counts.led / arrived
+
+    def _widths(self, state: State, rows: Array, counts: Counts) -> tuple[Array, Array]:
+        """Of rewards and of transitions."""
+        visits, arrived = np.maximum(counts.taken, 1.0), np.maximum(counts.led.sum(axis=3), 1.0)
+        pairs, delta = self.states * self.arms, state.delta.take(rows)
+        if self.version == "tabularl":
+            log = np.log(2 * pairs * (state.episodes.take(rows) + 2) / delta)  # of episode e = episodes + 1
+            squared, squared_transition = 4 * log, 4 * self.states * log
+        else:
+            time = counts.taken.sum(axis=(1, 2)) + 1
+            squared = 3.5 * np.log(2 * pairs * time / delta)
+            squared_transition = 14 * self.states * np.log(2 * self.arms * time / delta)
+        scale = state.scale.take(rows)[:, None, None]
+        reward_width = (self.step_high - self.step_low) * np.sqrt(squared[:, None, None] / visits)
+        return scale * reward_width, scale * np.sqrt(squared_transition[:, None, None] / arrived)

@@ -1,0 +1,95 @@
+"""RiverSwim: against the current to a large reward, or with it to a small one.
+
+States 0 to S-1 lie along a river, and every episode of H steps starts in state 0. Action 0 swims left and always
+succeeds. Action 1 swims right: in state 0 it succeeds with probability 0.6 (else it stays); in between with 0.35, stays
+with 0.6 and is swept left with 0.05; in state S-1 it stays with 0.6 and is swept left with 0.4. Left in state 0 pays
+0.005, right in state S-1 pays 1, all else nothing; rewards have no noise.
+
+From state 0 and with the six states and twenty stages of TabulaRL the optimum is 3.3973; always left earns 0.1 and a
+uniform walk 0.0438. Returns are known to lie between 0 and H, which is the range that a meta-algorithm scales them by
+unless `high` says otherwise: with 3.4, about the optimum, bases differ by more of the range.
+
+Source: Strehl, Littman, "An analysis of model-based interval estimation for Markov decision processes", 2008; the
+numbers are those of TabulaRL (Osband).
+
+>>> world = RiverSwim()
+>>> world.river.optimal[0, 0, 0].max().round(4)
+np.float64(3.3973)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import ge, gt, optional
+from numpy.random import Generator
+
+from corral_core.mdp.finite import FiniteMdp, Model
+from corral_core.protocols import Problem, parameter
+from corral_core.rows import Array, Rows
+
+LEFT, RIGHT = 0, 1
+
+
+class Swimmers(Rows):
+    row: Array  # (rows,): all swim in the same river
+
+
+@attrs.frozen
+class RiverSwim(FiniteMdp):
+    """Against the current to a large reward, or with it to a small one."""
+
+    name: ClassVar[str] = "riverswim"
+
+    states: int = parameter(6, help="number of states along the river", validator=ge(2))
+    stages: int = parameter(20, help="steps of an episode", validator=ge(1))
+    high: float | None = parameter(
+        None, help="largest mean return, by which returns are scaled; left out, the stages", validator=optional(gt(0))
+    )
+    river: Model = attrs.field(init=False, eq=False, repr=False, metadata={"hidden": True})
+
+    @river.default
+    def _river(self) -> Model:
+        return river(self.states, self.stages)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(states=3, stages=5, high=2.0)]
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(
+            self.name,
+            arms=2,
+            episodic=True,
+            states=self.states,
+            stages=self.stages,
+            fixed_length=True,
+            step_low=0.0,
+            step_high=1.0,
+            noise=self.stages / 2,  # by Hoeffding's lemma, for returns lie in [0, stages]
+            low=0.0,
+            high=float(self.stages) if self.high is None else self.high,
+        )
+
+    def draw(self, rows: int, rng: Generator) -> Swimmers:
+        return Swimmers(np.arange(rows))
+
+    def model(self, instance: Swimmers) -> Model:
+        return self.river
+
+
+def river(states: int, stages: int) -> Model:
+    """The one world that all rows share."""
+    transition, reward = np.zeros((states, 2, states)), np.zeros((states, 2))
+    at = np.arange(states)
+    transition[at, LEFT, np.maximum(at - 1, 0)] = 1.0
+    transition[at, RIGHT, at] = 0.6
+    transition[at[:-1], RIGHT, at[1:]] = 0.35
+    transition[at[1:], RIGHT, at[:-1]] = 0.05
+    transition[0, RIGHT, :2] = 0.4, 0.6
+    transition[-1, RIGHT, -2:] = 0.4, 0.6
+    reward[0, LEFT], reward[-1, RIGHT] = 0.005, 1.0
+    return Model.of(transition[None, None], reward[None, None, ..., None], stages)

@@ -1,0 +1,22 @@
+"""What bases share that stray from their best action."""
+
+from __future__ import annotations
+
+import attrs
+from attrs.validators import and_, ge, le
+from numpy.random import Generator
+
+from corral_core.mdp.tables import Ties, draw
+from corral_core.mdp.tabular import Tabular
+from corral_core.protocols import Observation, knob
+from corral_core.rows import Array
+
+
+@attrs.frozen
+class EpsilonGreedy(Tabular):
+    """Plays any action with probability epsilon, else one of the best, drawn uniformly."""
+
+    epsilon: float = knob(0.1, help="probability of any action, in every step", validator=and_(ge(0.0), le(1.0)))
+
+    def act(self, policy: Ties, observation: Observation, rng: Generator) -> Array:
+        return draw(policy, observation, self.arms, rng)

@@ -1,0 +1,225 @@
+"""UCRL2, PSRL and epsilon-greedy planning beside loops over what one learner has seen."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from corral_tabular.bases.epsilon_greedy_planning import EpsilonGreedyPlanning
+from corral_tabular.bases.psrl import Psrl
+from corral_tabular.bases.ucrl2 import Ucrl2
+from corral_tabular.environments.riverswim import RiverSwim
+
+from corral_core.checks.worlds import SmallChain
+from corral_core.errors import CorralError
+from corral_core.fitting import given_rows
+from corral_core.mdp.tabular import Tabular
+from corral_core.protocols import Environment
+from corral_core.rows import Array
+from corral_core.simulation import try_out
+
+sys.path.insert(0, str(Path(__file__).parent))
+from loops import Seen, episodes, hopeful, plan, same_choice
+
+RIVER = RiverSwim(stages=8)
+WORLDS = [RIVER, SmallChain()]  # of episodes that never end early, and that do
+
+
+def resolved(base: Tabular, environment: Environment) -> Any:
+    return base.resolve(attrs.evolve(environment.problem, horizon=60, delta=0.1))
+
+
+def frequencies(seen: Seen, base: Tabular, prior: float) -> dict[tuple[int, int], list[float]]:
+    """Of the outcomes of every action in every state."""
+    found = {}
+    for pair in np.ndindex(base.states, base.arms):
+        counts = [seen.outcomes[pair][outcome] + prior for outcome in range(base.outcomes)]  # type: ignore[index]
+        total = sum(counts) or 1.0
+        found[pair] = [count / total for count in counts]
+    return found  # type: ignore[return-value]
+
+
+# --- UCRL2 ------------------------------------------------------------------------------------------------------------
+
+
+def ucrl2_values(base: Ucrl2, seen: Seen) -> Array:
+    """By the formulas of the module's docstring."""
+    pairs, tabularl = base.states * base.arms, base.version == "tabularl"
+    p = frequencies(seen, base, 1e-5 if tabularl else 0.0)
+    time = 1 + sum(map(len, seen.rewards.values()))
+
+    def worth(state: int, action: int, following: list[float]) -> float:
+        pair = state, action
+        rewards, arrived = seen.rewards[pair], sum(seen.outcomes[pair].values())
+        if tabularl:
+            log = math.log(2 * pairs * (seen.episodes + 2) / base.delta)
+            reward = sum(rewards) / (len(rewards) + 1e-4) + math.sqrt(4 * log / max(len(rewards), 1))
+            width = math.sqrt(4 * base.states * log / max(arrived, 1))
+        else:
+            log = math.log(2 * pairs * time / base.delta)
+            reward = sum(rewards) / max(len(rewards), 1) + math.sqrt(7 * log / (2 * max(len(rewards), 1)))
+            width = math.sqrt(14 * base.states * math.log(2 * base.arms * time / base.delta) / max(arrived, 1))
+        value = following[: base.outcomes]
+        best = hopeful(p[pair], width, value)
+        if base.aliased and max(best) < 1:
+            p[pair] = best  # the estimate itself, which the stage before then starts from
+        return reward + math.fsum(chance * worth for chance, worth in zip(best, value, strict=True))
+
+    return plan(base.stages, base.states, base.arms, worth)
+
+
+@pytest.mark.parametrize("environment", WORLDS, ids=["riverswim", "chain"])
+@pytest.mark.parametrize("base", [Ucrl2(), Ucrl2(version="tabularl"), Ucrl2(version="tabularl", aliased=True)])
+def test_ucrl2_plays_what_a_loop_would(base: Ucrl2, environment: Environment) -> None:
+    """40 episodes of 4 rows; where the source's version keeps its policy, since the visits of no pair doubled."""
+    fitted, rows = resolved(base, environment), 4
+    seen, kept = [Seen() for _ in range(rows)], [Seen() for _ in range(rows)]
+    planned = 0
+    for policy, play, _ in episodes(fitted, environment, rows, 40):
+        for row in range(rows):
+            counts = {pair: len(rewards) for pair, rewards in seen[row].rewards.items()}
+            before = {pair: len(rewards) for pair, rewards in kept[row].rewards.items()}
+            new = {pair: counts[pair] - before.get(pair, 0) for pair in counts}
+            if base.version == "tabularl" or any(new[pair] >= max(1, before.get(pair, 0)) for pair in new):
+                kept[row] = _copy(seen[row])
+                planned += 1
+            assert same_choice(policy.best[row], ucrl2_values(fitted, kept[row]), fitted.arms)
+            seen[row].add(play, row, fitted.stages, fitted.states)
+        assert (policy.epsilon == 0).all()
+    assert planned == 160 if base.version == "tabularl" else 10 < planned < 120
+
+
+def _copy(seen: Seen) -> Seen:
+    found = Seen()
+    found.episodes = seen.episodes
+    for pair, rewards in seen.rewards.items():
+        found.rewards[pair] = list(rewards)
+        found.outcomes[pair] = seen.outcomes[pair].copy()
+    return found
+
+
+def test_ucrl2_claims_what_the_source_does() -> None:
+    """34 H S sqrt(A t ln(t/delta)) at t = H s, by hand; and nothing where nothing is proved."""
+    base = resolved(Ucrl2(), RiverSwim())
+    assert base.bound(0.05)(100) == pytest.approx(34 * 20 * 6 * math.sqrt(2 * 2000 * math.log(2000 / 0.05)))
+    assert base.bound(0.05)(9, "shape") == pytest.approx(20 * math.sqrt(12) * 3)
+    wide = resolved(Ucrl2(scale=2.0, step_low=-1.0), RiverSwim())
+    assert wide.bound(0.05)(100) == pytest.approx(4 * base.bound(0.05)(100))
+    for unproved in (Ucrl2(version="tabularl"), Ucrl2(scale=0.5)):
+        assert resolved(unproved, RiverSwim()).bound(0.05) is None
+    for without in (Psrl(), EpsilonGreedyPlanning()):
+        assert resolved(without, RiverSwim()).bound(0.05) is None
+
+
+def test_a_defect_belongs_to_its_version() -> None:
+    with pytest.raises(CorralError, match='aliased is a defect of version "tabularl"'):
+        Ucrl2(aliased=True)
+
+
+# --- PSRL -------------------------------------------------------------------------------------------------------------
+
+
+class Means:
+    """A generator of which every draw is its mean: PSRL then plans in the mean of its posterior."""
+
+    def standard_gamma(self, shape: Array) -> Array:
+        return np.array(shape, dtype=float)
+
+    def standard_normal(self, size: Any) -> Array:
+        return np.zeros(size)
+
+
+@pytest.mark.parametrize("environment", WORLDS, ids=["riverswim", "chain"])
+def test_psrl_plans_in_its_posterior(environment: Environment) -> None:
+    """In the mean of the Dirichlet and of the Gaussian posterior, by loops; 30 episodes of 4 rows."""
+    fitted, rows = resolved(Psrl(prior_outcomes=0.5, prior_precision=2.0, reward_noise=0.5), environment), 4
+    seen, everyone, luck = [Seen() for _ in range(rows)], np.arange(rows), np.random.default_rng(3)
+    instance = environment.draw(rows, luck)
+    mean: Any = Means()
+    state = fitted.init(given_rows([fitted], {}, rows), mean)
+    for _ in range(30):
+        policy = fitted.policy(state, everyone)
+        for row in range(rows):
+            p = frequencies(seen[row], fitted, 0.5)
+
+            def worth(state: int, action: int, following: list[float], p: Any = p, seen: Seen = seen[row]) -> float:
+                rewards = seen.rewards[state, action]
+                reward = sum(rewards) / 0.25 / (2 + len(rewards) / 0.25)
+                return reward + sum(a * b for a, b in zip(p[state, action], following, strict=False))
+
+            values = plan(fitted.stages, fitted.states, fitted.arms, worth)
+            chosen = np.take_along_axis(values, policy.action[row].astype(int)[..., None], axis=2)[..., 0]
+            assert (chosen >= values.max(axis=2) - 1e-9).all()
+        acts = luck.integers(fitted.arms, size=(rows, fitted.stages))
+        play = environment.play(instance, lambda seen, acts=acts: acts[:, seen.stage[0]], luck)
+        for row in range(rows):
+            seen[row].add(play, row, fitted.stages, fitted.states)
+        fitted.learn(state, everyone, _told(play), mean)
+
+
+def _told(play: Any) -> Any:
+    from corral_core.protocols import Feedback
+
+    return Feedback(play.observation, play.action, play.reward)
+
+
+def test_psrl_draws_from_the_prior_before_it_has_seen_anything() -> None:
+    """Both actions are alike then: right at the last stage with probability 1/2; 4,000 rows, 4.5 standard errors."""
+    fitted = resolved(Psrl(), RIVER)
+    state = fitted.init(given_rows([fitted], {}, 4000), np.random.default_rng(4))
+    share = (state.policy.action[:, -1, 2] == 1).mean()
+    assert abs(share - 0.5) < 4.5 * 0.5 / math.sqrt(4000)
+
+
+# --- Epsilon-greedy planning ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("environment", WORLDS, ids=["riverswim", "chain"])
+def test_epsilon_greedy_planning_plays_what_a_loop_would(environment: Environment) -> None:
+    """40 episodes of 4 rows."""
+    fitted, rows = resolved(EpsilonGreedyPlanning(epsilon=0.2), environment), 4
+    seen = [Seen() for _ in range(rows)]
+    for policy, play, _ in episodes(fitted, environment, rows, 40):
+        assert (policy.epsilon == 0.2).all()
+        for row in range(rows):
+            p = frequencies(seen[row], fitted, 1e-4)
+
+            def worth(state: int, action: int, following: list[float], p: Any = p, seen: Seen = seen[row]) -> float:
+                rewards = seen.rewards[state, action]
+                onward = sum(a * b for a, b in zip(p[state, action], following, strict=False))
+                return sum(rewards) / (len(rewards) + 1e-4) + onward
+
+            values = plan(fitted.stages, fitted.states, fitted.arms, worth)
+            assert same_choice(policy.best[row], values, fitted.arms)
+            seen[row].add(play, row, fitted.stages, fitted.states)
+
+
+# --- Reference numbers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "least", "most"),
+    [
+        (Psrl(), 184, 282),
+        (Ucrl2(version="tabularl"), 1554, 1598),
+        (Ucrl2(version="tabularl", aliased=True), 3321, 3413),
+        (EpsilonGreedyPlanning(), 3302, 3307),
+    ],
+    ids=["psrl", "ucrl2", "aliased", "epsilon-greedy"],
+)
+def test_regret_after_a_thousand_episodes(base: Tabular, least: float, most: float) -> None:
+    """Beside four runs of another implementation of TabulaRL's rules, of which the least and the most are known.
+
+    Their mean is taken for that of the two, and the spread of a run for that of 16 runs here, or that of the four where
+    it is larger. 4.5 standard errors of the difference of two means: 1e-5 each.
+    """
+    regret = try_out(RiverSwim(), base, rows=16, horizon=1000).regret
+    assert regret is not None
+    spread = max(regret[:, -1].std(ddof=1), (most - least) / 2.06)  # the mean range of four normal numbers
+    error = spread * math.sqrt(1 / 16 + 1 / 4)
+    assert abs(regret[:, -1].mean() - (least + most) / 2) < 4.5 * error
