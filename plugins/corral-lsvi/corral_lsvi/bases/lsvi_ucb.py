@@ -1,0 +1,197 @@
+"""LSVI-UCB: least-squares value iteration with optimism, on the first d of D features of actions in states.
+
+Before an episode, for h = H..1 and with V_{H+1} = 0, over all that was seen at stage h,
+
+    Lambda_h  = lambda I + sum phi phi^T,
+    w_h       = Lambda_h^-1 sum phi (r + V_{h+1}(s')),
+    Q_h(s, a) = min(<phi(s, a), w_h> + beta ||phi(s, a)||_{Lambda_h^-1}, H R),   V_h(s) = max_a Q_h(s, a),
+
+R the most that a step pays (1 in the source). It plays the largest Q; ties go to the lowest index. Every stage has its
+own Lambda_h and w_h.
+
+States are finitely many, so that past steps enter the regression only by how often (s, a) led to s' at stage h: with
+these counts N_h, the sums G_h of rewards and Phi the table of features, the right-hand side is Phi^T (G_h + N_h
+V_{h+1}). That is the same number, and an episode costs O(H (S^2 A + S A d^2)), however many came before.
+
+    beta = scale d H R sqrt(iota),   iota = ln(2 d N H/delta)
+
+for N episodes, unless `radius` gives beta. At scale 1 that is still exploring after thousands of episodes. Much smaller
+ones can be far better, but a beta below H R sqrt(lambda)/||phi|| makes a pair that was never tried look worse than H R,
+and the first action that pays may be kept for ever.
+
+With `switching = C` the policy changes only when det Lambda_h has grown by the factor 1 + C at some stage since it last
+did, at most d H ln(1 + N/(lambda d))/ln(1 + C) times (C = 1: determinant doubling, Gao et al. 2021, Wang et al. 2021).
+
+Bound, of a scale of at least 1 and lambda = 1, where the MDP is linear in the first d features (as in the proof of the
+source's Theorem 3.1; that a scale of 1 is enough is claimed, the source asks for a large enough one): with probability
+1 - delta
+
+    U(s) = 2 H R sqrt(H s iota) + 2 sqrt(1 + C) beta H sqrt(2 d s ln(1 + N/(lambda d)))
+
+which is of the order sqrt(d^3 H^4 s) iota, s counting episodes.
+
+Source: Jin, Yang, Wang, Jordan, "Provably efficient reinforcement learning with linear function approximation", 2020,
+Algorithm 1 and Theorem 3.1.
+
+>>> from corral_core.simulation import try_out
+>>> from corral_lsvi.environments.nested import NestedLinearMdp
+>>> enough, too_few = (LsviUcb(dimension=d, penalty=0.01, radius=1.0, switching=1.0) for d in (4, 2))
+>>> regret = [try_out(NestedLinearMdp(), base, horizon=400, rows=4).regret[:, -1].mean() for base in (enough, too_few)]
+>>> bool(regret[0] < regret[1] / 4)
+True
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import and_, ge, gt, le, lt, optional
+from numpy.random import Generator
+
+from corral_core.bounds import Bound, Term
+from corral_core.errors import CorralError
+from corral_core.features.featured import MODERATE
+from corral_core.features.ridge import Ridge, learn
+from corral_core.guards import features_in
+from corral_core.mdp.planning import backward
+from corral_core.mdp.tables import Table, look_up, table
+from corral_core.mdp.tabular import Tabular
+from corral_core.policies import InForce
+from corral_core.protocols import Feedback, Observation, Problem, fitted, knob, parameter
+from corral_core.rows import Array, Rows
+
+
+class State(Rows):
+    features: Array  # (rows, pairs, d), of every pair of a state and an action
+    ridge: Ridge  # (rows, stages) regressions, of which V^-1 and its determinant are read
+    reward: Array  # (rows, stages, pairs), the sum of what was paid
+    led: Array  # (rows, stages, pairs, states), how often a pair led to a state
+    beta: Array  # (rows,)
+    in_force: InForce | None = (
+        None  # where the policy rarely changes; since: (rows, stages), ln det Lambda - d ln lambda
+    )
+
+
+@attrs.frozen
+class LsviUcb(Tabular):
+    """Least-squares value iteration with optimism (LSVI-UCB)."""
+
+    name: ClassVar[str] = "lsvi-ucb"
+    formula: ClassVar[str] = "2 H sqrt(H s iota) + 2 beta H sqrt(2 d s ln(1 + N/(lambda d))), iota = ln(2 d N H/delta)"
+
+    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=MODERATE)
+    radius: float | None = parameter(
+        None, help="beta; left out, scale d H sqrt(ln(2 d N H/delta))", validator=optional(MODERATE)
+    )
+    penalty: float = parameter(1.0, help="lambda of the ridge regressions", validator=and_(ge(1e-9), le(1e9)))
+    switching: float = parameter(
+        0.0,
+        help="C: the policy changes only when a determinant has grown by 1 + C; 0: every episode",
+        validator=MODERATE,
+    )
+    dimension: int = fitted(help="d: only the first d features are used", validator=ge(1))
+    step_high: float = fitted(help="R, the most that a step pays in the mean", validator=gt(0))
+    horizon: int = fitted(help="number N of episodes", validator=ge(1))
+    delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(penalty=0.01, radius=1.0, switching=1.0), cls(dimension=1, scale=0.1)]
+
+    def resolve(self, problem: Problem) -> Self:
+        if problem.dimension is None:
+            raise CorralError(f"{self.name} needs features of actions in states; {problem.environment} has none")
+        if problem.step_low is not None and problem.step_low < 0:
+            raise CorralError(f"{self.name} needs rewards of at least 0; steps of {problem.environment} may pay less")
+        return super().resolve(problem)
+
+    # --- Base ---
+
+    def init(self, given: Any, rng: Generator) -> State:
+        rows, pairs = len(given), self.states * self.arms
+        if not hasattr(given, "features"):
+            raise CorralError(f"{self.name} needs features of actions in states; the environment shows none")
+        shown = Problem(arms=self.arms, states=self.states, dimension=np.shape(given.features)[-1], episodic=True)
+        features_in(given.features, shown, rows)
+        features = np.array(given.features[..., : self.dimension], dtype=np.float64)
+        state = State(
+            features=features.reshape(rows, pairs, self.dimension),
+            ridge=Ridge.fresh((rows, self.stages), self.dimension, self.penalty),
+            reward=np.zeros((rows, self.stages, pairs)),
+            led=np.zeros((rows, self.stages, pairs, self.states)),
+            beta=self._beta(np.array(given.scale, dtype=np.float64)),
+        )
+        if self.switching:
+            state.in_force = InForce.begin(self._planned(state, np.arange(rows)), state.ridge.log_determinant.copy())
+        return state
+
+    @property
+    def rarely_changes(self) -> bool:
+        return self.switching > 0
+
+    def changed(self, state: State, rows: Array) -> Array:
+        return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
+
+    def policies(self, plays: int) -> int:
+        if not self.switching:
+            return plays
+        growth = self.stages * self.dimension * math.log1p(plays / (self.penalty * self.dimension))
+        return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
+
+    def policy(self, state: State, rows: Array) -> Table:
+        return self._planned(state, rows) if state.in_force is None else state.in_force.ask(rows)
+
+    def act(self, policy: Table, observation: Observation, rng: Generator) -> Array:
+        return look_up(policy, observation)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        steps = self.steps(rows, feedback.observation)
+        pair = steps.state * self.arms + steps.action
+        state.reward[steps.learner, steps.stage, pair] += steps.reward
+        on = steps.outcome < self.states  # where an episode ends early nothing more is earned
+        state.led[steps.learner[on], steps.stage[on], pair[on], steps.outcome[on]] += 1
+        seen = state.features[steps.learner, pair]
+        learn(state.ridge.flat(), steps.learner * self.stages + steps.stage, seen, np.zeros(len(seen)))
+        if state.in_force is not None:
+            reached = state.ridge.log_determinant.take(rows, axis=0)
+            grown = (reached > state.in_force.since.take(rows, axis=0) + math.log1p(self.switching)).any(axis=1)
+            if grown.any():
+                those = rows[grown]
+                state.in_force.change(those, self._planned(state, those), reached[grown])
+
+    def bound(self, delta: float) -> Bound | None:
+        if self.radius is not None or self.scale < 1 or self.penalty != 1:
+            return None
+        d, H, N = self.dimension, self.stages, self.horizon
+        iota = math.log(2 * d * N * H / delta)
+        beta = self.scale * d * H * self.step_high * math.sqrt(iota)
+        chance = 2 * H * self.step_high * math.sqrt(H * iota)
+        optimism = 2 * math.sqrt(1 + self.switching) * beta * H * math.sqrt(2 * d * math.log1p(N / d))
+        shape = Term(H * self.step_high * math.sqrt(d), 0.5)
+        return Bound(lambda s: (chance + optimism) * np.sqrt(s), (shape,))
+
+    # --- planning ---
+
+    def _beta(self, scale: Array) -> Array:
+        if self.radius is not None:
+            return np.full(len(scale), self.radius)
+        iota = math.log(2 * self.dimension * self.horizon * self.stages / self.delta)
+        return scale * self.dimension * self.stages * self.step_high * math.sqrt(iota)
+
+    def _planned(self, state: State, rows: Array) -> Table:
+        """The policy that follows from all that these rows have learned."""
+        features, inverse = state.features.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
+        reward, led = state.reward.take(rows, axis=0), state.led.take(rows, axis=0)
+        squared = np.einsum("nhpi,npi->nhp", features[:, None] @ inverse, features)
+        bonus = state.beta.take(rows)[:, None, None] * np.sqrt(np.maximum(squared, 0.0))
+
+        def backup(stage: int, value: Array) -> Array:
+            target = reward[:, stage] + np.einsum("npk,nk->np", led[:, stage], value)
+            weights = np.einsum("nij,nj->ni", inverse[:, stage], np.einsum("npi,np->ni", features, target))
+            values = np.einsum("npi,ni->np", features, weights) + bonus[:, stage]
+            return np.asarray(np.minimum(values, self.stages * self.step_high).reshape(-1, self.states, self.arms))
+
+        return table(backward(backup, rows=len(rows), states=self.states, stages=self.stages))

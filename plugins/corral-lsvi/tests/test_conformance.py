@@ -1,0 +1,12 @@
+"""Corral's own checks of everything that corral-lsvi brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from corral_core.testing import conformance
+
+
+@conformance("corral-lsvi")
+def test_conformance(check: Callable[[], None]) -> None:
+    check()
