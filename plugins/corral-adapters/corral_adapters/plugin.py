@@ -19,6 +19,11 @@ def corral_environments() -> list[Entry]:
             "Any Gymnasium environment with finitely many states and actions",
             "corral_adapters.environments.gymnasium:Gymnasium",
         ),
+        Entry(
+            "gymnasium-table",
+            "A Gymnasium environment with a table of its transitions: played in arrays, with regret",
+            "corral_adapters.environments.gymnasium_table:GymnasiumTable",
+        ),
     ]
 
 

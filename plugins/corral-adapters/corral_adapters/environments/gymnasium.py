@@ -3,7 +3,8 @@
 Every row has an environment object of its own, and every episode starts with `reset(seed=...)`, the seed drawn from
 Corral's generator. States and actions are numbered from 0, wherever the spaces start and whether they are Discrete or
 made of several such parts (spaces.py). An episode ends when it is terminated or truncated, after `stages` steps at
-most. Nobody knows the best return, so plays carry no regret.
+most. Nobody knows the best return, so plays carry no regret; where the environment has a table of its transitions,
+`gymnasium-table` does.
 
 `low` and `high` are the range of the mean return, by which a meta-algorithm scales what its bases earn.
 
@@ -20,14 +21,12 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-from attrs.validators import ge, optional
 from numpy.random import Generator
 
+from corral_adapters.environments.made import Made
 from corral_adapters.environments.spaces import Finite, finite
-from corral_adapters.libraries import library, reason, table
-from corral_core.environments import EpisodicMdp
 from corral_core.errors import CorralError
-from corral_core.protocols import Problem, parameter
+from corral_core.protocols import Problem
 from corral_core.rows import Array, Rows, object_array
 
 
@@ -46,23 +45,12 @@ class Known:
 
 
 @attrs.frozen
-class Gymnasium(EpisodicMdp):
+class Gymnasium(Made):
     """An environment of Gymnasium."""
 
     name: ClassVar[str] = "gymnasium"
 
-    id: str = parameter(help="which environment, as gymnasium.make takes it: FrozenLake-v1, say")
-    settings: Any = parameter({}, help="what else gymnasium.make is given, as a table", validator=table)
-    stages: int | None = parameter(
-        None, help="most steps of an episode; left out, the environment's own limit", validator=optional(ge(1))
-    )
-    low: float | None = parameter(None, help="least mean return that can occur")
-    high: float | None = parameter(None, help="largest mean return that can occur")
     _known: list[Known] = attrs.field(init=False, factory=list, eq=False, repr=False, metadata={"hidden": True})
-
-    def __attrs_post_init__(self) -> None:
-        if self.low is not None and self.high is not None and not self.low < self.high:
-            raise CorralError(f"{self.name}: low must be less than high, not {self.low} and {self.high}")
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -119,23 +107,9 @@ class Gymnasium(EpisodicMdp):
             instance.over[row] = terminated or truncated
         return following, reward, instance.over.copy(), None
 
-    def _make(self) -> Any:
-        gymnasium = library("gymnasium", "gymnasium")
-        limit = {} if self.stages is None else {"max_episode_steps": self.stages}
-        try:
-            return gymnasium.make(self.id, disable_env_checker=True, **limit, **self.settings)
-        except Exception as error:
-            raise CorralError(f"{self.name}: {self.id} cannot be made: {reason(error)}") from error
-
     def _finite(self, space: Any, what: str) -> Finite:
         found = finite(space)
         if found is None:
             kind = type(space).__name__
             raise CorralError(f"{self.name} needs finitely many {what}; those of {self.id} are a {kind}")
         return found
-
-    def _steps(self, env: Any) -> int:
-        steps = env.spec.max_episode_steps
-        if steps is None:
-            raise CorralError(f"{self.name}: an episode of {self.id} may last for ever; give it stages")
-        return int(steps)

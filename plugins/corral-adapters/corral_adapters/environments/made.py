@@ -1,0 +1,44 @@
+"""What environments of Gymnasium share, however they are played: which one it is, and how long an episode lasts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from attrs.validators import ge, optional
+
+from corral_adapters.libraries import library, reason, table
+from corral_core.environments import EpisodicMdp
+from corral_core.errors import CorralError
+from corral_core.protocols import parameter
+
+
+@attrs.frozen
+class Made(EpisodicMdp):
+    """What gymnasium.make makes."""
+
+    id: str = parameter(help="which environment, as gymnasium.make takes it: FrozenLake-v1, say")
+    settings: Any = parameter({}, help="what else gymnasium.make is given, as a table", validator=table)
+    stages: int | None = parameter(
+        None, help="most steps of an episode; left out, the environment's own limit", validator=optional(ge(1))
+    )
+    low: float | None = parameter(None, help="least mean return that can occur")
+    high: float | None = parameter(None, help="largest mean return that can occur")
+
+    def __attrs_post_init__(self) -> None:
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise CorralError(f"{self.name}: low must be less than high, not {self.low} and {self.high}")
+
+    def _make(self) -> Any:
+        gymnasium = library("gymnasium", "gymnasium")
+        limit = {} if self.stages is None else {"max_episode_steps": self.stages}
+        try:
+            return gymnasium.make(self.id, disable_env_checker=True, **limit, **self.settings)
+        except Exception as error:
+            raise CorralError(f"{self.name}: {self.id} cannot be made: {reason(error)}") from error
+
+    def _steps(self, env: Any) -> int:
+        steps = env.spec.max_episode_steps
+        if steps is None:
+            raise CorralError(f"{self.name}: an episode of {self.id} may last for ever; give it stages")
+        return int(steps)

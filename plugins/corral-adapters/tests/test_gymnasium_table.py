@@ -1,0 +1,569 @@
+"""Tables of Gymnasium: exact values beside plain Python, plays beside the environments themselves, and refusals."""
+
+from __future__ import annotations
+
+import itertools
+
+import attrs
+import gymnasium
+import numpy as np
+import pytest
+from corral_adapters.environments.gymnasium import Gymnasium
+from corral_adapters.environments.gymnasium_table import GymnasiumTable
+from corral_adapters.environments.transitions import Transitions
+from gymnasium.envs.registration import WrapperSpec
+from gymnasium.envs.toy_text.utils import categorical_sample
+from gymnasium.spaces import Discrete, MultiDiscrete
+from gymnasium.utils.seeding import np_random
+
+from corral_core.errors import CorralError
+from corral_core.lift import lift
+from corral_core.mdp.planning import following
+from corral_core.metas.corral import Corral
+from corral_core.simulation import try_out
+
+TAXI, CLIFF = (  # the newest that are there
+    max(name for name in gymnasium.registry if name.startswith(kind)) for kind in ("Taxi-v", "CliffWalking-v")
+)
+DRY = {"is_slippery": False}
+FORK = {  # state 0: a way that pays now and one that may pay later; state 1 ends
+    0: {0: [(1.0, 0, 0.1, False)], 1: [(0.5, 1, 0.0, False), (0.25, 0, -1.0, False), (0.25, 1, 2.0, True)]},
+    1: {0: [(1.0, 1, 1.0, True)], 1: [(1.0, 0, -0.5, False)]},
+}
+
+
+class Listed(gymnasium.Env):
+    """What a table says, or not quite."""
+
+    def __init__(self, table, start=(1.0, 0.0), states=None, actions=None, quirk=""):
+        self.observation_space = Discrete(2) if states is None else states
+        self.action_space = Discrete(2) if actions is None else actions
+        self.quirk = quirk
+        if table is not None:
+            self.P = table
+        if start is not None:
+            self.initial_state_distrib = np.array(start) if isinstance(start, tuple) else start
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state, self.taken = int(self.quirk == "elsewhere"), 0
+        return self.state, {}
+
+    def step(self, action):
+        if self.quirk == "breaks":
+            raise RuntimeError("the lake is dry.\nReally.")
+        listed = self.P[self.state][action]
+        _, self.state, reward, terminated = listed[categorical_sample([each[0] for each in listed], self.np_random)]
+        self.taken += 1
+        if self.quirk == "jumps" and self.np_random.random() < 0.05:
+            self.state, terminated = 1 - self.state, False
+        return self.state, reward, terminated, self.quirk == "cuts" and self.taken == 3, {}
+
+
+@pytest.fixture(autouse=True)
+def _registered():
+    """Environments of this module, by name."""
+    gymnasium.register("Listed-v0", entry_point=Listed)
+    generous = WrapperSpec("double", "gymnasium.wrappers:TransformReward", {"func": lambda reward: 2 * reward})
+    gymnasium.register("Generous-v0", entry_point=Listed, additional_wrappers=(generous,))
+    yield
+    del gymnasium.registry["Listed-v0"], gymnasium.registry["Generous-v0"]
+
+
+def listed(table=FORK, stages=4, low=None, high=None, **settings):
+    return GymnasiumTable("Listed-v0", {"table": table, **settings}, stages=stages, low=low, high=high)
+
+
+def changed(state, action, outcomes):
+    """The fork with other outcomes of one action."""
+    return {at: {**ways, **({action: outcomes} if at == state else {})} for at, ways in FORK.items()}
+
+
+def bare(environment):
+    made = gymnasium.make(environment.id, disable_env_checker=True, **environment.settings)
+    return made.unwrapped
+
+
+def plain_value(environment, best=max):
+    """The mean return of the best policy, by loops over the table."""
+    env = bare(environment)
+    value = dict.fromkeys(env.P, 0.0)
+    for _ in range(environment.problem.stages):
+        value = {
+            state: best(
+                sum(chance * (pays + (0.0 if ends else value[to])) for chance, to, pays, ends in outcomes)
+                for outcomes in ways.values()
+            )
+            for state, ways in env.P.items()
+        }
+    return sum(chance * value[state] for state, chance in enumerate(env.initial_state_distrib))
+
+
+# --- Exact values ---------------------------------------------------------------------------------------------------
+
+
+def test_what_it_publishes() -> None:
+    problem = GymnasiumTable("FrozenLake-v1").problem
+    assert (problem.states, problem.arms, problem.stages) == (16, 4, 100)
+    assert problem.regret and problem.episodic and not problem.fixed_length
+    assert (problem.step_low, problem.noise, problem.low) == (0.0, 0.5, 0.0)
+    assert problem.step_high == pytest.approx(1 / 3, rel=1e-12)  # one way in three is to the goal
+    assert GymnasiumTable("FrozenLake-v1", stages=500).problem.stages == 500  # more than its own 100
+    assert GymnasiumTable("FrozenLake-v1", {"max_episode_steps": 7}).problem.stages == 7
+    told = GymnasiumTable("FrozenLake-v1", low=-1.0, high=3.0).problem
+    assert told.range == (-1.0, 3.0)
+    assert attrs.evolve(told, low=0.0, high=problem.high) == problem
+
+
+@pytest.mark.parametrize(("stages", "value"), [(5, 0.0), (6, 1.0), (100, 1.0)])
+def test_the_goal_of_the_lake_is_six_steps_away(stages, value) -> None:
+    assert GymnasiumTable("FrozenLake-v1", DRY, stages=stages).problem.high == value
+
+
+@pytest.mark.parametrize(("stages", "best"), [(12, -12.0), (13, -13.0), (60, -13.0)])
+def test_the_way_along_the_cliff_takes_thirteen_steps(stages, best) -> None:
+    """The worst policy falls at every step."""
+    assert GymnasiumTable(CLIFF, stages=stages).problem.range == (-100.0 * stages, best)
+
+
+def test_the_best_taxi_takes_the_shortest_way() -> None:
+    """A breadth-first search back from the passenger's end, over steps of Gymnasium's own object."""
+    taxi = GymnasiumTable(TAXI)
+    env = bare(taxi)
+    env.reset(seed=0)
+    before, steps = {state: [] for state in range(500)}, {}
+    for state, action in itertools.product(range(500), range(6)):
+        env.s = state
+        to, reward, terminated, *_ = env.step(action)
+        assert reward == 20 if terminated else reward in (-1, -10)
+        if terminated:
+            steps[state] = 1
+        elif reward == -1:
+            before[to].append(state)
+    front = list(steps)
+    while front:
+        front = list({back for state in front for back in before[state] if back not in steps})
+        steps |= dict.fromkeys(front, max(steps.values()) + 1)
+    starts = np.flatnonzero(env.initial_state_distrib)
+    assert len(starts) == 300
+    assert taxi.problem.stages == 200
+    best = np.mean([21 - steps[state] for state in starts])  # each step costs 1, and the last pays 20
+    assert taxi.problem.high == pytest.approx(best, abs=1e-9)
+    assert round(best, 2) == 7.93
+    each = taxi._found.model.optimal[0, 0, starts].max(axis=1)
+    assert each.tolist() == [21 - steps[state] for state in starts]
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        GymnasiumTable("FrozenLake-v1"),
+        GymnasiumTable("FrozenLake-v1", {"success_rate": 0.9, "reward_schedule": [5, -2, -0.1]}, stages=30),
+        GymnasiumTable("FrozenLake8x8-v1", stages=40),
+        GymnasiumTable(CLIFF, {"is_slippery": True}, stages=50),
+        GymnasiumTable(TAXI, {"is_rainy": True}, stages=25),
+    ],
+    ids=lambda environment: f"{environment.id}-{environment.stages}",
+)
+def test_the_range_is_that_of_loops_over_the_table(environment) -> None:
+    assert environment.problem.low == pytest.approx(plain_value(environment, min), abs=1e-9)
+    assert environment.problem.high == pytest.approx(plain_value(environment), abs=1e-9)
+
+
+@pytest.mark.parametrize(("id", "optimum"), [("FrozenLake-v1", 0.74), ("FrozenLake8x8-v1", 0.91)])
+def test_optima_as_gymnasium_gives_them(id, optimum) -> None:
+    """In comments of its registry."""
+    assert round(GymnasiumTable(id).problem.high, 2) == optimum
+
+
+def test_the_range_is_that_of_all_policies() -> None:
+    """The fork, with each of its 64 deterministic policies for three stages."""
+    fork = listed(stages=3)
+    values = []
+    for moves in itertools.product((0, 1), repeat=6):
+        policy = np.eye(2)[np.reshape(moves, (1, 3, 2))]
+        found = fork._found.model.values(3, following(policy))
+        values.append((policy[0, 0] * found[0, 0]).sum(axis=1)[0])
+    assert fork.problem.range == pytest.approx((min(values), max(values)), abs=1e-12)
+
+
+def test_noise_and_steps_are_those_of_the_table() -> None:
+    """Whatever can be earned in four stages of the fork, by following every way."""
+
+    def earned(state, left):
+        if left == 0:
+            return {0.0}
+        outcomes = [outcome for ways in FORK[state].values() for outcome in ways]
+        return {pays + more for _, to, pays, ends in outcomes for more in ({0.0} if ends else earned(to, left - 1))}
+
+    problem, returns = listed(stages=4).problem, earned(0, 4)
+    assert problem.noise == pytest.approx((max(returns) - min(returns)) / 2, abs=1e-12)
+    assert (problem.step_low, problem.step_high) == (-0.5, 1.0)
+    assert not problem.fixed_length
+    assert listed(stages=1, start=(0.0, 1.0), quirk="elsewhere").problem.noise == 0.75  # only from where it starts
+
+
+def test_a_table_without_an_end() -> None:
+    endless = {0: {0: [(1.0, 1, 0.0, False)], 1: [(1.0, 0, 0.5, False)]}, 1: {0: [(1.0, 0, 2.0, False)]}}
+    endless[1][1] = [(1.0, 1, 0.0, False), (0.0, 1, 9.0, True)]  # the end that never comes counts for nothing
+    problem = listed(endless, stages=4).problem
+    assert problem.fixed_length
+    assert problem.range == (0.0, 4.0)
+    assert problem.noise == 2.0
+
+
+# --- Plays ----------------------------------------------------------------------------------------------------------
+
+
+def together(table, moves, seed=1, rows=6):
+    """One episode of Gymnasium's objects and one of the table, with the same moves (rows, stages)."""
+    played = []
+    for environment in (table, Gymnasium(table.id, table.settings, stages=table.problem.stages)):
+        rng = np.random.default_rng(seed)
+        instance = environment.draw(rows, rng)
+        played.append(environment.play(instance, lambda seen: moves[:, seen.stage[0]], rng))
+    return played
+
+
+@pytest.mark.parametrize(
+    "table",
+    [GymnasiumTable("FrozenLake-v1", DRY, stages=15), GymnasiumTable(CLIFF, stages=40)],
+    ids=lambda table: table.id,
+)
+@pytest.mark.usefixtures("untouched")
+def test_without_chance_it_plays_step_by_step_as_the_environment_itself(table) -> None:
+    moves = np.random.default_rng(2).integers(4, size=(50, 6, 40))
+    moves[0, 0, :13] = [0, *[1] * 11, 2]  # along the cliff, to its end
+    moves[0, 1, :6] = [1, 1, 2, 1, 2, 2]  # over the ice, to the goal
+    ended = 0
+    for each in moves:
+        mine, other = together(table, each)
+        alive = other.observation.alive
+        assert (mine.observation.alive == alive).all()
+        for name in ("state", "action", "reward", "next_state"):
+            assert (getattr(mine.observation, name)[alive] == getattr(other.observation, name)[alive]).all(), name
+        assert (mine.reward == other.reward).all()
+        ended += int((alive.sum(axis=1) < table.stages).sum())
+    assert ended > 0
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        GymnasiumTable("FrozenLake-v1", stages=30),
+        GymnasiumTable("FrozenLake-v1", {"success_rate": 0.8}, stages=30),
+        GymnasiumTable(CLIFF, {"is_slippery": True}, stages=30),
+        GymnasiumTable(TAXI),
+        GymnasiumTable(TAXI, {"is_rainy": True}, stages=100),
+    ],
+    ids=lambda table: f"{table.id}-{table.stages}",
+)
+def test_with_the_same_uniform_numbers_it_plays_step_by_step_as_the_environment_itself(table) -> None:
+    """Gymnasium takes the first outcome whose cumulative probability is above a uniform number, and so does a model."""
+    model, draws = table._found.model, np.random.default_rng(3)
+    env = gymnasium.make(table.id, max_episode_steps=table.problem.stages, **table.settings)
+    for seed in range(40):
+        luck = np_random(seed)[0]
+        state, over, stage = env.reset(seed=seed)[0], False, 0
+        assert model.first(np.array([luck.random()])) == state
+        luck = _in_step(env)
+        while not over:
+            action = int(draws.integers(env.action_space.n))
+            uniform = np.array([luck.random()])
+            to, reward, ends, _ = model.step(stage, np.array([state]), np.array([action]), uniform)
+            state, paid, terminated, truncated, _ = env.step(action)
+            assert (to[0], reward[0], ends[0]) == (state, paid, terminated)
+            over, stage = terminated or truncated, stage + 1
+
+
+def _in_step(env):
+    """A generator that will draw what the environment draws."""
+    luck = np.random.default_rng()
+    luck.bit_generator.state = env.unwrapped.np_random.bit_generator.state
+    return luck
+
+
+def test_visits_and_returns_are_those_of_the_environment_itself() -> None:
+    """A walk at random over the ice, 3000 episodes of each: 17 means that differ by 6 standard errors with 4e-8."""
+    table, rows = GymnasiumTable("FrozenLake-v1", stages=30), 3000
+    moves = np.random.default_rng(4).integers(4, size=(2, rows, 30))
+    counts = []
+    for seed, environment in enumerate((table, Gymnasium("FrozenLake-v1", stages=30))):
+        rng = np.random.default_rng(seed)
+        chosen = moves[seed]
+        play = environment.play(environment.draw(rows, rng), lambda seen, chosen=chosen: chosen[:, seen.stage[0]], rng)
+        seen = play.observation
+        visits = [((seen.next_state == state) & seen.alive).sum(axis=1) for state in range(16)]
+        counts.append(np.stack([*visits, play.reward], axis=1))
+    one, other = counts
+    error = np.sqrt((one.var(axis=0) + other.var(axis=0)) / rows)
+    assert (one.mean(axis=0)[:15] > 0).all(), "every tile is reached"
+    assert (abs(one.mean(axis=0) - other.mean(axis=0)) <= 6 * error).all()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        GymnasiumTable("FrozenLake-v1", {"success_rate": 0.7}, stages=40),
+        GymnasiumTable(CLIFF, {"is_slippery": True}, stages=20),
+        GymnasiumTable(TAXI, stages=20),
+    ],
+    ids=lambda table: table.id,
+)
+def test_mean_regret_is_what_the_best_policy_has_more(table) -> None:
+    """A policy drawn at random, for every stage and state: both means are within 5 standard errors, but for 1e-6."""
+    rows, problem, model = 20_000, table.problem, table._found.model
+    policy = np.random.default_rng(5).dirichlet(np.ones(problem.arms), size=(1, problem.stages, problem.states))
+    values = model.values(problem.stages, following(policy))[0, 0]
+    start = bare(table).initial_state_distrib
+    value = float(start @ (policy[0, 0] * values).sum(axis=1))
+    rng, draws = np.random.default_rng(6), np.random.default_rng(7)
+
+    def act(seen):
+        order = policy[0, seen.stage, seen.state].cumsum(axis=1)
+        return (order[:, :-1] <= draws.random((rows, 1))).sum(axis=1)
+
+    play = table.play(table.draw(rows, rng), act, rng)
+    first = model.optimal[0, 0, play.observation.state[:, 0]].max(axis=1)  # best from where an episode started
+    for seen, mean in ((play.reward, value), (play.regret, problem.high - value), (first, problem.high)):
+        assert abs(seen.mean() - mean) <= 5 * seen.std() / np.sqrt(rows) + 1e-9
+    assert problem.high - value > 0.1
+
+
+def test_the_best_policy_has_no_regret() -> None:
+    lake = GymnasiumTable("FrozenLake-v1")
+    model, rng = lake._found.model, np.random.default_rng(8)
+
+    def best(seen):
+        return model.optimal[0, seen.stage, seen.state].argmax(axis=1)
+
+    play = lake.play(lake.draw(4000, rng), best, rng)
+    assert (play.regret == 0).all()
+    assert abs(play.reward.mean() - lake.problem.high) <= 5 * play.reward.std() / np.sqrt(4000)  # but for 6e-7
+
+
+def test_what_has_no_probability_is_never_drawn() -> None:
+    """The largest uniform number there is, where sums of probabilities fall short of one."""
+    tenths = [(0.1, 1, 1.0, False)] * 10
+    assert np.cumsum([0.1] * 10)[-1] < 1
+    table = changed(0, 0, [*tenths, (0.0, 0, 7.0, True)])
+    model, last = listed(table)._found.model, np.full(4, np.nextafter(1, 0))
+    at = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    to, reward, ends, _ = model.step(0, *at, last)
+    assert to.tolist() == [1, 1, 1, 0]
+    assert reward.tolist() == [1.0, 2.0, 1.0, -0.5]
+    assert ends.tolist() == [False, True, True, False]
+    taxi = GymnasiumTable(TAXI)
+    start = bare(taxi).initial_state_distrib
+    assert np.cumsum(start)[-1] < 1
+    assert start[499] == 0
+    assert start[taxi._found.model.first(last)].all()
+
+
+def test_probabilities_that_nearly_sum_to_one() -> None:
+    nearly = listed(changed(0, 0, [(0.3333333, 0, 3.0, False)] * 3), stages=1)
+    assert nearly.problem.high == pytest.approx(3.0, abs=1e-12)
+
+
+def test_the_table_is_read_once(monkeypatch) -> None:
+    """From two objects, for a table that differs each time would be refused; however many rows and plays there are."""
+    made, make = [], gymnasium.make
+    monkeypatch.setattr(gymnasium, "make", lambda *given, **settings: made.append(given) or make(*given, **settings))
+    lake = GymnasiumTable("FrozenLake-v1", stages=5)
+    rng = np.random.default_rng(9)
+    instance = lake.draw(100, rng)
+    for _ in range(5):
+        lake.play(instance, lambda seen: np.zeros(100, dtype=int), rng)
+    assert lake.problem is lake.problem
+    assert len(made) == 2
+
+
+def test_nothing_to_decide() -> None:
+    """All policies return the same: there is nothing to regret, and a meta plays on."""
+    lake = GymnasiumTable("FrozenLake-v1", DRY, stages=5)
+    assert (lake.problem.range, lake.problem.noise) == ((0.0, 0.0), 0.0)
+
+    class Fixed:
+        def act(self, context, rng):
+            return 1
+
+        def learn(self, context, action, reward):
+            pass
+
+    bases = [lift(lambda problem: Fixed(), name, episodic=True) for name in ("one", "two")]
+    record = try_out(lake, bases, Corral(), rows=3, horizon=20)
+    assert (record.regret == 0).all()
+    assert np.isfinite(record.probabilities).all()
+    thirds = [(1 / 3, 0, 0.1, False), (1 / 3, 0, 0.3, False), (1 / 3, 1, 0.7, False)]
+    ways = {0: thirds, 1: thirds[::-1]}
+    low, high = listed({0: ways, 1: ways}, stages=9).problem.range
+    assert low == high  # and not a span of rounding errors
+
+
+# --- Refusals -------------------------------------------------------------------------------------------------------
+
+WHOLE = r"its P must have 2 states, each with 2 actions, each with a list of \(probability, next state, reward, term"
+CHANCES = r"its P gives action 1 in state 0 the probabilities .*; they must sum to 1, none below 0$"
+STARTS = r"its initial_state_distrib must be 2 probabilities that sum to 1, none below 0, and is "
+INSTEAD = "take gymnasium, which needs no table$"
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        (GymnasiumTable("FrozenLak-v1"), "^gymnasium-table: FrozenLak-v1 cannot be made: .*FrozenLake"),
+        (GymnasiumTable("FrozenLake-v1", {"is_slipery": 1}), "FrozenLake-v1 cannot be made: .*is_slipery"),
+        (GymnasiumTable("FrozenLake-v1", {"desc": 5}), "FrozenLake-v1 cannot be made: "),
+        (GymnasiumTable(CLIFF), f"an episode of {CLIFF} may last for ever; give it stages$"),
+        (
+            GymnasiumTable("Blackjack-v1", stages=5),
+            rf"^gymnasium-table: Blackjack-v1: its observations must be numbered from 0 on, .*Tuple\(.*; {INSTEAD}",
+        ),
+        (listed(states=Discrete(2, start=1)), rf"its observations must .* are Discrete\(2, start=1\); {INSTEAD}"),
+        (listed(actions=MultiDiscrete([2])), rf"its actions must .* are MultiDiscrete\(\[2\]\); {INSTEAD}"),
+        (listed(None), f"^gymnasium-table: Listed-v0: it has no table P of what actions lead to; {INSTEAD}"),
+        (listed(start=None), f"it has no initial_state_distrib, the probabilities of first states; {INSTEAD}"),
+    ],
+)
+def test_refusals(environment, said) -> None:
+    with pytest.raises(CorralError, match=said):
+        environment.problem  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {},
+        [],
+        7,
+        "ab",
+        print,
+        np.ones((2, 2, 2)) / 2,
+        {0: FORK[0]},
+        {**FORK, 2: FORK[1]},
+        {0: FORK[0], 2: FORK[1]},
+        {0: FORK[0], 1: {0: FORK[1][0]}},
+        {0: FORK[0], 1: {**FORK[1], 2: FORK[1][0]}},
+        {0: FORK[0], 1: None},
+        changed(0, 1, (1.0, 0, 0.0, False)),
+        changed(0, 1, [(1.0, 0, 0.0)]),
+        changed(0, 1, [(1.0, 0.5, 0.0, False)]),
+        changed(0, 1, [(1.0, 2**70, 0.0, False)]),
+        changed(0, 1, [("likely", 0, 0.0, False)]),
+        changed(0, 1, [(1.0, 0, None, False)]),
+        changed(0, 1, [(1.0, 0, 10**400, False)]),
+        {0: {0: [], 1: []}, 1: {0: [], 1: []}},
+    ],
+    ids=lambda table: str(table)[:60],
+)
+def test_what_is_no_table(table) -> None:
+    with pytest.raises(CorralError, match=f"^gymnasium-table: Listed-v0: {WHOLE}.*; {INSTEAD}"):
+        listed(table).problem  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ([], CHANCES),
+        ([(0.5, 0, 0.0, False)], CHANCES),
+        ([(1.5, 0, 0.0, False), (-0.5, 0, 0.0, False)], CHANCES),
+        ([(0.50001, 0, 0.0, False)] * 2, CHANCES),
+        ([(np.nan, 0, 0.0, False)], CHANCES),
+        ([(np.inf, 0, 0.0, False), (-np.inf, 0, 0.0, False)], CHANCES),
+        ([(1e308, 0, 0.0, False)] * 3, CHANCES),
+        ([(1.0, 0, np.nan, False)], r"its P gives action 1 in state 0 the rewards \[nan.*; they must be finite"),
+        ([(1.0, 0, -np.inf, False)], r"the rewards \[-inf.*; they must be finite, 1e\+100 at most$"),
+        ([(1.0, 0, 1e200, False)], r"the rewards \[1e\+200.*; they must be finite"),
+        ([(1.0, 2, 0.0, False)], r"its P leads action 1 in state 0 to states \[2.*; there are 0 to 1$"),
+        ([(0.5, 0, 0.0, False), (0.5, -1, 0.0, False)], r"to states \[0, -1.*; there are 0 to 1$"),
+    ],
+)
+def test_tables_that_cannot_be_true(outcomes, said) -> None:
+    with pytest.raises(CorralError, match=said):
+        listed(changed(0, 1, outcomes)).problem  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "start", [(1.0,), (0.5, 0.4), (1.5, -0.5), (np.nan, 1.0), (np.inf, 0.0), "ab", 1.0, ((1.0, 0.0),), [[1], [2, 3]]]
+)
+def test_starts_that_cannot_be_true(start) -> None:
+    with pytest.raises(CorralError, match=STARTS):
+        listed(start=start).problem  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+def test_settings_that_make_no_sense() -> None:
+    """A lake without a start, and one on which a way is improbable beyond measure."""
+    with pytest.raises(CorralError, match="its initial_state_distrib must be 4 probabilities"):
+        GymnasiumTable("FrozenLake-v1", {"desc": ["FF", "FG"]}).problem  # noqa: B018
+    with pytest.raises(CorralError, match=r"the probabilities \[-0\.25, 1\.5, -0\.25\]"):
+        GymnasiumTable("FrozenLake-v1", {"success_rate": 1.5}).problem  # noqa: B018
+    with pytest.raises(CorralError, match="settings must be a table of names and values, not 5"):
+        GymnasiumTable("FrozenLake-v1", 5)
+    with pytest.raises(CorralError, match=r"there is nothing to see; leave render_mode out$"):
+        GymnasiumTable("FrozenLake-v1", {"render_mode": "human"}).problem  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        (
+            GymnasiumTable(TAXI, {"fickle_passenger": True}),
+            f"^gymnasium-table: {TAXI}: its fickle_passenger changes the destination, which P does not tell; {INSTEAD}",
+        ),
+        (
+            listed(quirk="jumps"),
+            rf"its P is not all that happens: action \d in state \d paid .* and led to state \d, .* listed; {INSTEAD}",
+        ),
+        (listed(quirk="elsewhere"), f"it started in state 1, which has no probability to be the first; {INSTEAD}"),
+        (listed(quirk="cuts"), f"it cut an episode after 3 of 4 steps, as P does not tell; {INSTEAD}"),
+        (listed(quirk="breaks"), "^gymnasium-table: Listed-v0 cannot be played: the lake is dry$"),
+        (GymnasiumTable("Generous-v0", {"table": FORK}, stages=4), "its P is not all that happens: action .* paid"),
+        (GymnasiumTable("FrozenLake-v1", {"map_name": None}), "its P differs each time it is made; give it settings"),
+    ],
+)
+def test_tables_that_do_not_tell_everything(environment, said) -> None:
+    with pytest.raises(CorralError, match=said):
+        environment.problem  # noqa: B018
+
+
+def test_a_fickle_passenger_would_be_noticed_unnamed() -> None:
+    """A taxi whose passenger is fickle in secret: the seeds are fixed, and the destination changes in play."""
+    transitions = Transitions.of(gymnasium.make(TAXI), 200)
+    fickle = gymnasium.make(TAXI, fickle_passenger=True)
+    with pytest.raises(CorralError, match="its P is not all that happens"):
+        transitions.doubt(fickle, 200)
+
+
+def test_what_would_not_fit_into_memory() -> None:
+    with pytest.raises(
+        CorralError, match=r"500 states, 6 actions and 7000 stages have more than 20000000 values, .* fewer"
+    ):
+        GymnasiumTable(TAXI, stages=7000).problem  # noqa: B018
+    with pytest.raises(CorralError, match="16 states, 4 actions and 1000000000000 stages have more than"):
+        GymnasiumTable("FrozenLake-v1", stages=10**12).problem  # noqa: B018
+    table = {state: {0: [(1.0, 0, 0.0, False)]} for state in range(5000)}
+    table[0][0] = [(1 / 5000, state, 0.0, False) for state in range(5000)]
+    start = np.full(5000, 1 / 5000)
+    with pytest.raises(CorralError, match="5000 states and 1 actions with 5000 outcomes each are more than 20000000"):
+        listed(table, start=start, states=Discrete(5000), actions=Discrete(1)).problem  # noqa: B018
+
+
+def test_ranges_that_cannot_be() -> None:
+    with pytest.raises(CorralError, match=r"low must be less than high, not 1\.0 and 0\.0"):
+        GymnasiumTable("FrozenLake-v1", low=1.0, high=0.0)
+    with pytest.raises(CorralError, match=r"low must be less than 0\.74419, what the best policy returns, not 0\.9$"):
+        GymnasiumTable("FrozenLake-v1", low=0.9).problem  # noqa: B018
+    with pytest.raises(CorralError, match=r"high must be more than 0, what the worst policy returns, not -1\.0$"):
+        GymnasiumTable("FrozenLake-v1", high=-1.0).problem  # noqa: B018
+    with pytest.raises(CorralError, match=r"low must be less than .*, not nan$"):
+        GymnasiumTable("FrozenLake-v1", low=float("nan")).problem  # noqa: B018
+    with pytest.raises(ValueError, match="'stages' must be >= 1"):
+        GymnasiumTable("FrozenLake-v1", stages=0)
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_without_the_library() -> None:
+    lake = GymnasiumTable("FrozenLake-v1")
+    with pytest.raises(CorralError, match=r'^gymnasium is not installed: pip install "corral-adapters\[gymnasium\]"$'):
+        lake.problem  # noqa: B018
