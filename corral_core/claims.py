@@ -2,6 +2,7 @@
 
     open = ["the horizon is not stated: 10,000 plays"]   # what the paper leaves open, and what was taken
     quick = { replicates = 64 }                          # a smaller version: replicates, horizon, or the sweep's values
+    band = 0.3                                           # how many standard deviations its figure shades; 1 unless said
 
     [[claims]]
     of = "Figure 1, left"
@@ -41,7 +42,7 @@ from corral_core.statistics import Interval, difference, exponent, mean_interval
 if TYPE_CHECKING:
     from corral_core.results import Result
 
-WORDS = ("claims", "open", "quick")  # the keys of an experiment file that are read here
+WORDS = ("claims", "open", "quick", "band")  # the keys of an experiment file that are read here
 TESTS = ("less", "wider", "at_least", "at_most", "exponent", "either")
 ERROR = 0.05  # the probability that some interval behind a claim misses what it is about, at most
 FEWEST = 3  # replicates below which a standard deviation says nothing, and horizons below which an exponent does not
@@ -75,6 +76,7 @@ class Stated:
     claims: tuple[Claim, ...] = ()
     open: tuple[str, ...] = ()  # what the paper leaves open, and what was taken
     quick: dict[str, Any] = attrs.field(factory=dict)  # what a smaller version changes
+    band: float = 1.0  # standard deviations around a mean that its figure shades
 
 
 @attrs.frozen
@@ -113,6 +115,7 @@ def stated(source: Mapping[str, Any]) -> Stated:
         tuple(_claim(table, f"{where}: claims[{number}]") for number, table in enumerate(tables)),
         convert(source.get("open", []), tuple[str, ...], f"{where}: open"),
         _quick(source, where),
+        _band(source, where),
     )
 
 
@@ -173,6 +176,13 @@ def _test(table: Any, where: str) -> Test:
         raise CorralError(f"{where} must be a table of numbers by curve, like {{ corral = 0.5 }}")
     limits = tuple(convert(value, float, f"{where}: {curve}") for curve, value in given.items())
     return Test(kind, tuple(given), limits, at)
+
+
+def _band(source: Mapping[str, Any], where: str) -> float:
+    band: float = convert(source.get("band", 1.0), float, f"{where}: band")
+    if not 0 < band <= 100:
+        raise CorralError(f"{where}: band must be a positive number of standard deviations, 100 at most, not {band:g}")
+    return band
 
 
 def _quick(source: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -282,6 +282,8 @@ def test_what_makes_no_claim_is_refused(table: dict[str, Any], words: str) -> No
         ({"quick": 3}, "quick must be a table"),
         ({"quick": {"replicate": 3}}, "has no 'replicate'; did you mean replicates"),
         ({"quick": {"sweep": [1]}}, "there is none"),
+        ({"band": "wide"}, "band must be a number"),
+        ({"band": 0}, "band must be a positive number of standard deviations"),
     ],
 )
 def test_what_surrounds_claims_is_checked(source: dict[str, Any], words: str) -> None:
@@ -313,10 +315,11 @@ def written(folder: Path, claims: str, head: str = "") -> str:
 def test_claims_are_no_part_of_what_is_played(tmp_path: Path) -> None:
     claims = '\n[[claims]]\nof = "Figure 1"\nsays = "so"\nless = ["ucb", "epsilon-greedy"]\n'
     plain = load(written(tmp_path, ""))[0].source
-    with_claims = written(tmp_path, claims, 'open = ["the arms"]\nquick = { replicates = 2 }\n')
+    with_claims = written(tmp_path, claims, 'open = ["the arms"]\nquick = { replicates = 2 }\nband = 0.3\n')
     assert load(with_claims)[0].source == plain
     points, found = load_stated(with_claims, quick=True)
     assert (points[0].replicates, found.open, found.claims[0].of) == (2, ("the arms",), "Figure 1")
+    assert found.band == 0.3 and load_stated("quickstart")[1].band == 1.0
     assert load_stated(with_claims)[0][0].replicates == 6
 
 
@@ -349,6 +352,8 @@ ITEMS = [
     "Theorem 6.1, contexts",
     "Theorem 6.1, fixed arms",
     "Theorem 6.3",
+    "Theorem 6.6",
+    "Figure 3",
     "Unknown dimension, finite sets, Foster et al.",
     "Unknown dimension, finite sets, EXP3.P",
     "Unknown dimension, finite sets, CORRAL",
@@ -392,6 +397,6 @@ def test_the_number_of_the_first_lower_bound() -> None:
 
 
 def test_sweep_leaves_the_words_out() -> None:
-    assert sweep({"name": "made", "claims": [], "open": [], "quick": {}, "horizon": 3}) == [
+    assert sweep({"name": "made", "claims": [], "open": [], "quick": {}, "band": 0.3, "horizon": 3}) == [
         {"name": "made", "horizon": 3}
     ]

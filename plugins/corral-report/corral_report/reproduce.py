@@ -24,6 +24,7 @@ from corral_report.repeat import slug
 ITEMS = {
     "riverswim": "Figure 3",
     "riverswim-qlearning": "Figure 3",
+    "riverswim-scaling": "Figure 3",
     "unknown-feature-dimension": "Theorem 6.6",
     "unknown-relevant-features": "Section 6, non-parametric contexts",
     "unknown-link": "Section 6, unknown link function",

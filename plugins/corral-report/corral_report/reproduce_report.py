@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from corral_core.claims import Claim, Finding, Judgement
 from corral_core.errors import CorralError
@@ -17,6 +20,7 @@ from corral_report import figures
 from corral_report.page import check_target
 from corral_report.reproduce import ITEMS, Reproduced, Untried, size
 from corral_report.reproduce_documents import PICTURES, Document, Markdown, Web
+from corral_report.sizes import Size
 from corral_report.words import ABSENT, PRESETS, known, reach, settings_in_words, swept, with_error
 
 TITLE = "What is claimed, and what was measured"
@@ -233,9 +237,13 @@ def _pictures(document: Document, each: Reproduced) -> None:
         mine = [result for result in results if result.setting.at == setting.at]
         document.picture(
             f"{name}-{number_}" if len(each.run.settings) > 1 else name,
-            lambda size, mine=mine: figures.regret_figure(mine, band="deviation", size=size),  # type: ignore[misc]
+            partial(_regret, mine, each.planned.stated.band),
             f"{_name(each)}{', ' + setting.at if setting.at else ''}: mean regret against plays.",
         )
+
+
+def _regret(results: Sequence[Result], band: float, size: Size) -> Figure:
+    return figures.regret_figure(results, band="deviation", scale=band, size=size)
 
 
 def _not_tried(left: Untried) -> list[str]:
