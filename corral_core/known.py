@@ -65,7 +65,7 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "corral-adapters": {
         "base": ("mabwiser", "river"),
-        "environment": ("gymnasium",),
+        "environment": ("gymnasium", "gymnasium-table"),
         "experiment": ("adapted-bandits",),
     },
     "corral-glm": {
@@ -92,11 +92,19 @@ BRINGS: dict[str, dict[str, tuple[str, ...]]] = {
         "environment": ("lipschitz",),
         "experiment": ("unknown-relevant-features", "unknown-relevant-features-rates"),
     },
-    "corral-lsvi": {"base": ("lsvi-ucb",), "experiment": ("unknown-feature-dimension",)},
+    "corral-lsvi": {
+        "base": ("lsvi-ucb",),
+        "environment": ("nested-linear-mdp",),
+        "experiment": (
+            "unknown-feature-dimension",
+            "unknown-feature-dimension-rates",
+            "unknown-feature-dimension-theory",
+        ),
+    },
     "corral-tabular": {
         "base": ("ucrl2", "psrl", "epsilon-greedy-planning", "q-learning"),
         "environment": ("riverswim",),
-        "experiment": ("riverswim", "riverswim-qlearning"),
+        "experiment": ("riverswim", "riverswim-qlearning", "riverswim-scaling"),
     },
     "corral-report": {"command": ("plot", "report", "export", "reproduce")},
 }

@@ -10,8 +10,10 @@ import corral_adapters
 import corral_glm
 import corral_heavytail
 import corral_linucb
+import corral_lsvi
 import corral_mab
 import corral_nonparam
+import corral_tabular
 import pytest
 
 import corral_core
@@ -25,6 +27,8 @@ MODULES = [
         corral_glm,
         corral_heavytail,
         corral_nonparam,
+        corral_lsvi,
+        corral_tabular,
         corral_adapters,
     )
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")

@@ -115,14 +115,9 @@ def test_no_item_is_made_up(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [MAP, ERRATA], ids=lambda page: page.name)
-def test_what_is_not_here_yet_is_not(page: Path) -> None:
-    """A plugin that has come needs its rows filled in."""
-    told = " ".join(re.findall(r"[Nn]ot\s+here\s+yet:\s+((?:corral-[a-z]+(?:,\s+)?)+)", read(page)))
-    planned = set(re.findall(r"corral-[a-z]+", told))
-    assert len(planned) >= 2
-    assert not planned & {plugin.name for plugin in PLUGINS}, (
-        "say in docs/paper.md and docs/errata.md what these plugins bring"
-    )
+def test_nothing_is_said_to_be_missing(page: Path) -> None:
+    """Every plugin that was planned has come."""
+    assert not re.findall(r"not\s+here\s+yet", read(page), flags=re.IGNORECASE)
 
 
 @pytest.mark.parametrize("page", [MAP, ERRATA], ids=lambda page: page.name)

@@ -10,6 +10,7 @@ import pytest
 
 from corral_core import cli
 from corral_core.environments import Bandit
+from corral_core.known import BRINGS
 from corral_core.registry import get_registry
 
 GOOD = """
@@ -33,6 +34,12 @@ PARTS = {
 LEAST = "horizon = 9\nbases = [{ name = 'ucb' }]\nenvironment = { name = 'bernoulli-arms' }"
 HUGE = "1" + "0" * 400
 ENDLESS = "0x" + "f" * 5000  # Python reads it, and refuses to print it
+
+
+@pytest.fixture(autouse=True)
+def _absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin of ours that nobody has installed."""
+    monkeypatch.setitem(BRINGS, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
 
 
 def refused(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -60,7 +67,7 @@ def refused_file(capfd: pytest.CaptureFixture[str], folder: Path, text: str | by
 WRONG = [
     # names
     ("base", 'name = "epsilon-greddy"', "there is no base epsilon-greddy; did you mean epsilon-greedy"),
-    ("base", 'name = "lsvi-ucb"', "comes with corral-lsvi"),
+    ("base", 'name = "far-away"', "comes with corral-absent"),
     ("base", 'name = "linucb"', "linucb needs features; bernoulli-arms has none"),
     ("base", 'name = "corral"', "corral is a meta, not a base"),
     ("base", 'name = ""', "there is no base"),
@@ -263,7 +270,7 @@ def test_an_option_that_the_sweep_would_overrule(tmp_path: Path, capfd: pytest.C
         ("nowhere.toml", "nowhere.toml cannot be read: No such file"),
         ("folder.toml", "folder.toml cannot be read: Is a directory"),
         ("quickstrat", "did you mean quickstart"),
-        ("unknown-feature-dimension", "comes with corral-lsvi"),
+        ("far-off", "comes with corral-absent"),
         ("a" * 300, "a" * 300),
         ("", "there is no"),  # "no experiment" or "nothing called"
     ],

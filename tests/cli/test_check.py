@@ -12,6 +12,7 @@ from corral_core import cli
 from corral_core.checks import CHECKS
 from corral_core.checks.metas import MetaCase
 from corral_core.checks.names import subjects_of
+from corral_core.known import BRINGS
 from corral_core.plugins import Plugins
 from corral_core.registry import Registry
 
@@ -35,6 +36,12 @@ def corral(*arguments: str) -> int | str | None:
     with pytest.raises(SystemExit) as stop:
         cli.main(arguments)
     return stop.value.code
+
+
+@pytest.fixture(autouse=True)
+def _absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin of ours that nobody has installed."""
+    monkeypatch.setitem(BRINGS, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
 
 
 @pytest.fixture
@@ -81,7 +88,7 @@ def test_an_expected_failure(lopsided: str, capsys: pytest.CaptureFixture[str]) 
     ("arguments", "sentence"),
     [
         (("uniforn",), "there is nothing called uniforn; did you mean uniform or uniform-play?"),
-        (("lsvi-ucb",), "the base lsvi-ucb comes with corral-lsvi, which is not installed"),
+        (("far-away",), "the base far-away comes with corral-absent, which is not installed"),
         (("nowhere:Thing",), "nowhere:Thing cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
         (("json:dumps",), "a base, environment or meta can be checked, or a class of one, not <function dumps"),
         (("json:JSONDecoder",), "JSONDecoder is not a class derived from Base or Environment or Meta"),

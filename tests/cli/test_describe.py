@@ -6,6 +6,7 @@ import pytest
 
 from corral_core import cli
 from corral_core.experiment import read
+from corral_core.known import BRINGS
 from corral_core.parsing import parameters
 from corral_core.plugins import Kind
 from corral_core.registry import get_registry
@@ -89,9 +90,12 @@ def test_a_file_is_described_too(name: str, tmp_path: Path, capsys: pytest.Captu
     assert "FAILS    the base test" not in said
 
 
-def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert refusal(capsys, "epsilon-gredy").endswith("did you mean epsilon-greedy or epsilon-greedy-rates?\n")
-    assert "comes with corral-lsvi" in refusal(capsys, "lsvi-ucb")
+def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refusal(capsys, "epsilon-gredy").endswith(
+        "did you mean epsilon-greedy or epsilon-greedy-rates or epsilon-greedy-planning?\n"
+    )
+    monkeypatch.setitem(BRINGS, "corral-absent", {"base": ("far-away",)})
+    assert "comes with corral-absent" in refusal(capsys, "far-away")
     assert "did you mean serial" not in refusal(capsys, "serial")
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import attrs
 import pytest
-from corral_report.reproduce import plan, reproduce, size, untried
+from corral_report.reproduce import ITEMS, plan, reproduce, size, untried
 from corral_report.reproduce_report import counted, to_json, write
 
 from corral_core.cli import main
 from corral_core.errors import CorralError
-from corral_core.known import known
+from corral_core.known import BRINGS
 
 EXPERIMENT = """
 name = "tiny"
@@ -231,16 +231,20 @@ def test_a_file_in_the_place_of_the_folder(tiny: str, tmp_path: Path, capsys: py
     assert (tmp_path / "out").read_text("utf-8") == "mine"
 
 
-def test_what_was_not_tried_is_named(tiny: str, tmp_path: Path) -> None:
+def test_what_was_not_tried_is_named(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BRINGS, "corral-absent", {"experiment": ("far", "farther", "farthest")})
+    monkeypatch.setitem(BRINGS, "corral-gone", {"experiment": ("away",)})
+    for name, item in {"far": "Figure 8", "farther": "Figure 8", "away": "Theorem 9"}.items():
+        monkeypatch.setitem(ITEMS, name, item)
     planned = plan([tiny], quick=True)
     left = untried(planned)
-    assert left.absent["riverswim"] == known("experiment")["riverswim"] == "corral-tabular"
+    assert left.absent == dict.fromkeys(("far", "farther", "farthest"), "corral-absent") | {"away": "corral-gone"}
     assert "quickstart" in left.silent and "linear-arms" not in left.silent
     assert left.unasked["linear-arms"] == ("Figure 1, left",), "each item once"
     _, markdown = write(reproduce(planned, tmp_path, workers=1), left, tmp_path, quick=True)
     told = " ".join(markdown.read_text("utf-8").split())
-    assert "riverswim, riverswim-qlearning (Figure 3): corral-tabular is not installed" in told
-    assert "unknown-feature-dimension (Theorem 6.6): corral-lsvi is not installed" in told
+    assert "far, farther, farthest (Figure 8): corral-absent is not installed" in told
+    assert "away (Theorem 9): corral-gone is not installed" in told
     asked = re.search(r"Not asked for: (.*?)\.", told)
     assert asked is not None and "linear-arms" in asked[1].split(", ")
     assert "Lemma 6.2" in told
