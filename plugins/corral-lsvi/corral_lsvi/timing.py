@@ -19,8 +19,8 @@ from corral_lsvi.environments.nested import NestedLinearMdp
 AT = (100, 1_000, 10_000)
 AROUND = 90  # episodes before and after
 TITLE = """\
-Milliseconds of processor time that planning, acting and learning take in an episode: medians over the episodes
-around the 100th, the 1,000th and the 10,000th. {states} states, {arms} actions, {stages} stages, {dimension} features."""
+Milliseconds of processor time that planning, acting and learning take in an episode. {states} states, {arms} actions,
+{stages} stages, {dimension} features; medians over the episodes around the 100th, 1,000th and 10,000th."""
 
 
 def episode_times(base: LsviUcb, world: NestedLinearMdp, rows: int, episodes: int, seed: int = 1) -> list[float]:

@@ -13,7 +13,8 @@ policy is computed anew:
 n is at least 1, and `scale` multiplies w. TabulaRL computes the optimistic transition in the place of its estimate, so
 that the w_p/2 of a stage is still there at the stage before, and so on: with `aliased` optimism adds up over the stages
 in the same way (where it stays below probability 1; at 1 the estimate is left alone). That is a defect, here for the
-sake of the figure that was made with it. Ties are drawn uniformly. Where the last step of an episode leads is not used.
+sake of a figure that seems to have been made with it. Ties are drawn uniformly. Where the last step of an episode leads
+is not used.
 
 Bound, of `jaksch` at a scale of 1 or more: the source's Theorem 2, 34 D S sqrt(A t ln(t/delta)), with the diameter D
 replaced by the length H of an episode, after which all starts again (t = H s):
