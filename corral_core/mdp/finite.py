@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from corral_core.environments import EpisodicMdp, chosen
 from corral_core.mdp.planning import Backup, backward, best
+from corral_core.protocols import Problem
 from corral_core.rows import Array, Rows
 
 
@@ -94,6 +95,24 @@ def _drawn(cumulative: Array, uniform: Array) -> Array:
     """Which outcome a uniform number in [0, 1) means, by row."""
     found: Array = (cumulative <= uniform[:, None]).sum(axis=1, dtype=np.intp)
     return found
+
+
+def unit_rewards(environment: str, *, states: int, arms: int, stages: int, **more: Any) -> Problem:
+    """The problem of episodes that take all their stages and steps that pay between 0 and 1: returns lie in [0, H]."""
+    found = Problem(
+        environment,
+        arms=arms,
+        episodic=True,
+        states=states,
+        stages=stages,
+        fixed_length=True,
+        step_low=0.0,
+        step_high=1.0,
+        noise=stages / 2,  # by Hoeffding's lemma
+        low=0.0,
+        high=float(stages),
+    )
+    return attrs.evolve(found, **more)
 
 
 @attrs.frozen

@@ -28,7 +28,7 @@ from numpy.random import Generator
 
 from corral_core.errors import CorralError
 from corral_core.features.directions import check_relevant, sphere
-from corral_core.mdp.finite import FiniteMdp, Model
+from corral_core.mdp.finite import FiniteMdp, Model, unit_rewards
 from corral_core.protocols import Problem, parameter
 from corral_core.rows import Array, Rows
 
@@ -66,20 +66,8 @@ class NestedLinearMdp(FiniteMdp):
 
     @property
     def problem(self) -> Problem:
-        return Problem(
-            self.name,
-            arms=self.arms,
-            dimension=self.dimension,
-            episodic=True,
-            states=self.states,
-            stages=self.stages,
-            fixed_length=True,
-            step_low=0.0,
-            step_high=1.0,
-            noise=self.stages / 2,  # by Hoeffding's lemma, for returns lie in [0, stages]
-            low=0.0,
-            high=float(self.stages),
-        )
+        sizes = {"states": self.states, "arms": self.arms, "stages": self.stages}
+        return unit_rewards(self.name, **sizes, dimension=self.dimension)
 
     def draw(self, rows: int, rng: Generator) -> Instance:
         x = self._simplex(rows, rng)

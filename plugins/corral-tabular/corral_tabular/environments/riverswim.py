@@ -26,7 +26,7 @@ import numpy as np
 from attrs.validators import ge, gt, optional
 from numpy.random import Generator
 
-from corral_core.mdp.finite import FiniteMdp, Model
+from corral_core.mdp.finite import FiniteMdp, Model, unit_rewards
 from corral_core.protocols import Problem, parameter
 from corral_core.rows import Array, Rows
 
@@ -60,19 +60,8 @@ class RiverSwim(FiniteMdp):
 
     @property
     def problem(self) -> Problem:
-        return Problem(
-            self.name,
-            arms=2,
-            episodic=True,
-            states=self.states,
-            stages=self.stages,
-            fixed_length=True,
-            step_low=0.0,
-            step_high=1.0,
-            noise=self.stages / 2,  # by Hoeffding's lemma, for returns lie in [0, stages]
-            low=0.0,
-            high=float(self.stages) if self.high is None else self.high,
-        )
+        high = float(self.stages) if self.high is None else self.high
+        return unit_rewards(self.name, states=self.states, arms=2, stages=self.stages, high=high)
 
     def draw(self, rows: int, rng: Generator) -> Swimmers:
         return Swimmers(np.arange(rows))
