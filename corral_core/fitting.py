@@ -77,4 +77,7 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
             raise CorralError(f"{meta.name} shares every play; {base.name} cannot learn from actions of others")
         needed = options.bias or options.base_test or meta.bounds == "every"
         if needed and base.bound(problem.delta or 0.01) is None:
-            raise CorralError(f"{base.name} has no regret bound, which {meta.name} with these options needs")
+            mend = "" if meta.bounds == "every" else ", or switch bias and base_test off"
+            raise CorralError(
+                f"{base.name} has no regret bound, which {meta.name} with these options needs; leave it out{mend}"
+            )

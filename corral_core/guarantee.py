@@ -126,7 +126,8 @@ def _conditions(
     shown = ", ".join(f"{alpha:.3g}" for alpha in exponents) or "none below 1"
     fits = bool(exponents) and all(0.5 <= alpha < 1 for alpha in exponents)
     yield Condition(f"exponents of the bounds ({shown}) lie in [1/2, 1)", fits)
-    yield Condition("literal bounds exceed 8 sqrt(t ln(t^2/delta)) at every t", _wide_enough(bounds, told))
+    if bounds:
+        yield Condition("literal bounds exceed 8 sqrt(t ln(t^2/delta)) at every t", _wide_enough(bounds, told))
     noise = experiment.problem.noise
     if experiment.problem.heavy_tails:
         yield Condition("the noise is sub-Gaussian", False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.protocols import Base, Meta, Observation, Problem, Verdict
+from corral_core.protocols import Base, Meta, Observation, Problem, Trajectory, Verdict
 from corral_core.rows import Array, Log, Rows
 
 
@@ -28,6 +28,39 @@ def observation_in(observation: Any, problem: Problem, rows: int) -> None:
         features_in(features, problem, rows, mask)
     elif problem.changing and problem.dimension is not None:
         raise CorralError(f"{problem.environment} has features that change; every observation must show them")
+    if problem.episodic:
+        _numbers_in(observation.state, "the state", problem.states, (rows,))
+        _numbers_in(observation.stage, "the stage", problem.stages, (rows,))
+
+
+def _numbers_in(value: Any, what: str, count: int | None, shape: tuple[int, ...]) -> None:
+    """Whole numbers of this shape, from 0 and fewer than there are."""
+    if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.shape == shape):
+        raise CorralError(f"in an episode {what} must be whole numbers of shape {shape}, not {_array(value)}")
+    if value.size and (value.min() < 0 or (count is not None and value.max() >= count)):
+        wrong = value[(value < 0) | (value >= (np.inf if count is None else count))][0]
+        raise CorralError(f"in an episode {what} must lie in 0 to {'...' if count is None else count - 1}, not {wrong}")
+
+
+def trajectory_in(experience: Any, problem: Problem, rows: int) -> Trajectory:
+    """What an episode leaves to learn from: all its steps, of every row."""
+    if not isinstance(experience, Trajectory):
+        raise CorralError(f"tell needs the Trajectory of an episode beside its return, not {_kind(experience)}")
+    alive = experience.alive
+    if not _is_array(alive, "b", rows, 2) or not 1 <= alive.shape[1] <= (problem.stages or np.inf):
+        most = "" if problem.stages is None else f", {problem.stages} at most"
+        raise CorralError(
+            f"alive of a Trajectory must be true or false, of shape ({rows}, steps taken{most}), not {_array(alive)}"
+        )
+    if not np.all(alive[:, 0]) or np.any(alive[:, 1:] > alive[:, :-1]):
+        raise CorralError("alive of a Trajectory must be true up to the last step of a row, and false after it")
+    counts = {"state": problem.states, "next_state": problem.states}
+    for name, count in (counts | {"action": problem.arms} if problem.actions == "finite" else counts).items():
+        _numbers_in(getattr(experience, name), f"{name} of a Trajectory", count, alive.shape)
+    reward = experience.reward
+    if not (_is_array(reward, "fiu", rows, 2) and reward.shape == alive.shape and np.isfinite(reward).all()):
+        raise CorralError(f"reward of a Trajectory must be finite numbers of shape {alive.shape}, not {_array(reward)}")
+    return experience
 
 
 def features_in(features: Any, problem: Problem, rows: int, mask: Array | None = None) -> None:

@@ -231,23 +231,25 @@ class Base(Named):
     def resolve(self, problem: Problem) -> Self:
         """This base fitted to the problem, or one sentence why it cannot be."""
         refuse(self, problem)
-        found = {}
-        for name in fitted_names(self):
-            set_here, there = getattr(self, name), getattr(problem, name)
-            if set_here is None:
-                if there is None:
-                    mend = f", so give {self.name} a {name}" if name in SAYABLE else ""
-                    raise CorralError(f"{self.name} needs {NEEDS[name]}; {problem.environment} has none{mend}")
-                found[name] = there
-            elif name in SIZES and there is not None and set_here > there:
+        names = fitted_names(self)
+        left_open = [name for name in names if getattr(self, name) is None]
+        missing = [name for name in left_open if getattr(problem, name) is None]
+        if missing:
+            sayable = [name for name in missing if name in SAYABLE]
+            mend = f", so give {self.name} a {' and a '.join(sayable)}" if missing[0] in SAYABLE else ""
+            raise CorralError(f"{self.name} needs {NEEDS[missing[0]]}; {problem.environment} has none{mend}")
+        for name in SIZES:
+            most, mine = getattr(problem, name), getattr(self, name) if name in names else None
+            if most is not None and mine is not None and mine > most:
                 raise CorralError(
-                    f"{self.name}: {name} must be at most {there}, as many as {problem.environment} has, not {set_here}"
+                    f"{self.name}: {name} must be at most {most}, as many as {problem.environment} has, not {mine}"
                 )
+        found = {name: getattr(problem, name) for name in left_open}
         fit = filled(self, problem, **found)
-        for least, most in (("low", "high"), ("step_low", "step_high")):
-            low, high = getattr(fit, least, None), getattr(fit, most, None)
+        for lower, upper in (("low", "high"), ("step_low", "step_high")):
+            low, high = getattr(fit, lower, None), getattr(fit, upper, None)
             if low is not None and high is not None and low > high:
-                raise CorralError(f"{self.name}: {least} must be at most {most}, not {low} and {high}")
+                raise CorralError(f"{self.name}: {lower} must be at most {upper}, not {low} and {high}")
         return fit
 
 

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from corral_core.bounds import BoundTable
 from corral_core.errors import CorralError
 from corral_core.fitting import check_fit, given_rows, group_kin, meta_problem
-from corral_core.guards import actions_in, choice_of, observation_in, reward_of, verdict_of
+from corral_core.guards import actions_in, choice_of, observation_in, reward_of, trajectory_in, verdict_of
 from corral_core.metas.sampling import among
 from corral_core.options import PRESETS, Options, options_for
 from corral_core.players import Player
@@ -158,6 +158,8 @@ class Selection:
         if ticket.told:
             raise CorralError("this ticket has been told already; each answer to `ask` is told once")
         reward = reward_of(reward, self.rows)
+        if self.problem.episodic:
+            experience = trajectory_in(experience, self.problem, self.rows)
         ticket.told = True
         self._learn(ticket, reward, ticket.observation if experience is None else experience)
         if self.meta is not None:

@@ -9,6 +9,7 @@ from corral_linucb.bases.linucb import LinUcb
 from corral_mab.bases.rate import Rate
 from corral_mab.bases.ucb import Ucb
 from corral_mab.environments.arms import BernoulliArms
+from corral_tabular.bases.psrl import Psrl
 
 from corral_core.checks.worlds import Small, SmallChain
 from corral_core.chunks import run_chunk
@@ -18,7 +19,7 @@ from corral_core.metas.corral import Corral
 from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform
 from corral_core.options import PRESETS
-from corral_core.protocols import Observation, Problem, Verdict
+from corral_core.protocols import Observation, Problem, Trajectory, Verdict
 from corral_core.rows import Array, Rows
 from corral_core.selection import Selection
 from corral_core.simulation import Curve, bytes_per_row, try_out
@@ -314,3 +315,59 @@ def test_an_exception_of_a_plugin_says_where_it_came_from() -> None:
     with pytest.raises(ZeroDivisionError) as raised:
         run_chunk(attrs.evolve(experiment, curves=(curve,)), "raising", 0)
     assert raised.value.__notes__ == ["in experiment try, curve raising, chunk 1"]
+
+
+# --- Episodes ---------------------------------------------------------------------------------------------------------
+
+EPISODES = Problem("the tour", arms=2, episodic=True, states=3, stages=4, low=0.0, high=4.0, horizon=9, delta=0.1)
+
+
+def at(state=0, stage=0, rows=4) -> Observation:
+    return Observation(state=np.full(rows, state), stage=np.full(rows, stage))
+
+
+def path(**changed) -> Trajectory:
+    whole, shape = np.zeros((4, 2), dtype=int), (4, 2)
+    fields = {"state": whole, "action": whole, "reward": np.zeros(shape), "next_state": whole}
+    return Trajectory(**{**fields, "alive": np.ones(shape, dtype=bool), **changed})
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        (Observation(), r"the state must be whole numbers of shape \(4,\), not NoneType"),
+        (Observation(state=np.zeros(4, dtype=int)), "the stage must be whole numbers"),
+        (at(state=3), "the state must lie in 0 to 2, not 3"),
+        (at(state=-1), "the state must lie in 0 to 2, not -1"),
+        (at(stage=4), "the stage must lie in 0 to 3, not 4"),
+        (at(rows=3), r"of shape \(4,\), not int64 of \(3,\)"),
+        (Observation(state=np.zeros(4), stage=np.zeros(4)), "not float64"),
+    ],
+)
+def test_what_is_seen_in_an_episode(seen, said) -> None:
+    with pytest.raises(CorralError, match=said):
+        selection(Psrl(), problem=EPISODES).ask(seen)
+
+
+@pytest.mark.parametrize(
+    ("experience", "said"),
+    [
+        (None, "tell needs the Trajectory of an episode beside its return, not NoneType"),
+        (path(alive=np.ones((4, 2))), "alive of a Trajectory must be true or false"),
+        (path(alive=np.ones((4, 5), dtype=bool)), r"of shape \(4, steps taken, 4 at most\)"),
+        (path(alive=np.zeros((4, 2), dtype=bool)), "must be true up to the last step of a row"),
+        (path(alive=np.array([[True, False]] * 3 + [[False, True]])), "must be true up to the last step"),
+        (path(state=np.full((4, 2), 7)), "state of a Trajectory must lie in 0 to 2, not 7"),
+        (path(next_state=np.zeros((4, 2))), "next_state of a Trajectory must be whole numbers"),
+        (path(action=np.full((4, 2), 2)), "action of a Trajectory must lie in 0 to 1, not 2"),
+        (path(reward=np.full((4, 2), np.nan)), "reward of a Trajectory must be finite numbers"),
+        (path(reward=np.zeros(4)), "reward of a Trajectory must be finite numbers"),
+    ],
+)
+def test_what_an_episode_leaves(experience, said) -> None:
+    """Nothing has changed when it is refused: the same ticket can be told rightly."""
+    select = selection(Psrl(), problem=EPISODES)
+    _, ticket = select.ask(at())
+    with pytest.raises(CorralError, match=said):
+        select.tell(ticket, np.zeros(4), experience)
+    select.tell(ticket, np.zeros(4), path())

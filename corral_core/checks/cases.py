@@ -83,7 +83,8 @@ def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | 
             try:
                 case.base  # noqa: B018 - it is resolved when it is asked for
             except CorralError as refused:
-                refusal = str(refused)
+                if not refusal or case.environment.problem.episodic == base.episodic:
+                    refusal = str(refused)
                 continue
             except Exception:
                 pass  # the first check will say what was raised

@@ -217,9 +217,6 @@ def observations_match_the_problem(case: EnvironmentCase) -> None:
         _seen(observation.features, problem.changing, fixed or problem.masked, "features", "changing")
         _seen(observation.mask, problem.masked, False, "a mask", "masked")
         _seen(observation.state, problem.episodic, False, "a state", "episodic")
-        state = observation.state
-        if state is not None and problem.states is not None and not ((state >= 0) & (state < problem.states)).all():
-            broken(f"states lie in 0 to {problem.states - 1}, and {shown(state)} was seen")
     if problem.dimension is None and (fixed or any(observation.features is not None for observation in visit.seen)):
         broken("features are shown, and problem.dimension is None")
     if (

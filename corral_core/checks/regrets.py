@@ -13,6 +13,7 @@ from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.trial import arrays_of
 from corral_core.checks.worlds import any_action, legal
 from corral_core.environments import Bandit, EpisodicMdp
+from corral_core.mdp.finite import FiniteMdp
 from corral_core.protocols import Observation
 from corral_core.rows import Array
 
@@ -54,6 +55,22 @@ def rewards_lie_where_the_problem_says(case: EnvironmentCase) -> None:
         if np.max(variance - problem.noise**2 - 6 * error) > ROUNDING:
             found = np.sqrt(np.max(variance))
             broken(f"rewards have a standard deviation of {found:.4g} around their mean; noise is {problem.noise}")
+
+
+def tells_steps(case: EnvironmentCase) -> bool:
+    return isinstance(case.environment, FiniteMdp) and None not in (case.problem.step_low, case.problem.step_high)
+
+
+@demand(when=tells_steps)
+def steps_pay_what_the_problem_says(case: EnvironmentCase) -> None:
+    """Mean rewards of the steps of a `FiniteMdp` lie in [step_low, step_high], in every state and stage."""
+    environment: Any = case.environment
+    model = environment.model(case.crowd(40).instance)
+    mean = (model.probability * model.reward).sum(axis=-1)
+    low, high = case.problem.step_low, case.problem.step_high
+    assert low is not None and high is not None
+    if mean.min() < low - ROUNDING or mean.max() > high + ROUNDING:
+        broken(f"steps pay {mean.min():.6g} to {mean.max():.6g}; step_low and step_high are {low} and {high}")
 
 
 def _arrays(instance: Any) -> dict[str, bytes]:

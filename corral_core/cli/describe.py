@@ -67,7 +67,11 @@ def _describe_class(entry: Registered) -> None:
 
 def needs(meta: Any) -> list[str]:
     """What a meta-algorithm declares."""
-    bounds = {"none": "no bound", "one": "a bound, for a rate that is auto", "every": "every base's bound"}
+    bounds = {
+        "none": "no bound",
+        "one": "bounds, where there are any, for a rate that is auto",
+        "every": "every base's bound",
+    }
     return [
         "the number of rounds" if meta.horizon else "no horizon",
         bounds[meta.bounds],
@@ -159,7 +163,9 @@ def _print_guarantee(point: Experiment, guarantee: Guarantee) -> None:
     for condition in guarantee.conditions:
         say(f"{marks[condition.holds]} {condition.text}", "    ", " " * 13)
     if not guarantee.holds:
-        say("So the theorem does not apply as the experiment stands; preset theory switches on what it can.", "  ")
+        bounded = all(point.curve(guarantee.curve).told(point.problem, point.horizon).bounds)
+        more = "preset theory switches on what it can" if bounded else "preset theory refuses bases without a bound"
+        say(f"So the theorem does not apply as the experiment stands; {more}.", "  ")
     if guarantee.vacuous:
         say(
             f"Vacuous at this horizon: with literal bounds it allows more than {number(guarantee.most)}, the regret "

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.environments import EpisodicMdp, chosen
+from corral_core.errors import CorralError
 from corral_core.mdp.planning import Backup, backward, best
 from corral_core.protocols import Problem
 from corral_core.rows import Array, Rows
@@ -42,6 +43,7 @@ class Model(Rows):
         start: Array | None = None,
     ) -> Self:
         """The model with these outcomes, whose first state has the probabilities `start`, (worlds, states)."""
+        _check(probability, reward, stages, following, ends, start)
         first = None if start is None else _cumulative(start)
         model = cls(probability, _cumulative(probability), reward, np.empty(0), following, ends, first)
         return model.replace(optimal=model.values(stages))
@@ -84,6 +86,41 @@ class Model(Rows):
         return stage if self.probability.shape[1] > 1 else 0
 
 
+def _check(
+    probability: Array, reward: Array, stages: int, following: Array | None, ends: Array | None, start: Array | None
+) -> None:
+    """One sentence where outcomes cannot be those of an MDP."""
+    axes, shape = "(worlds, stages, states, actions, outcomes)", np.shape(probability)
+    if len(shape) != 5 or 0 in shape:
+        raise CorralError(f"a model: probability must have the axes {axes}, not the shape {shape}")
+    if stages < 1 or shape[1] not in (1, stages):
+        raise CorralError(f"a model of {stages} stages: probability must have 1 or {stages} of them, not {shape[1]}")
+    if following is None and shape[4] != shape[2]:
+        raise CorralError(
+            f"a model: {shape[4]} outcomes of {shape[2]} states need `following`, the states they lead to"
+        )
+    for name, array, allowed in (
+        ("reward", reward, (shape, (*shape[:4], 1))),
+        ("following", following, (shape,)),
+        ("ends", ends, (shape,)),
+        ("start", start, ((shape[0], shape[2]),)),
+    ):
+        if array is not None and np.shape(array) not in allowed:
+            wanted = " or ".join(map(str, allowed))
+            raise CorralError(f"a model: {name} must have the shape {wanted}, not {np.shape(array)}")
+    for name, chances in (("probability", probability), ("start", start)):
+        if chances is not None and not ((chances >= 0).all() and (np.abs(chances.sum(axis=-1) - 1) < 1e-6).all()):
+            raise CorralError(f"a model: {name} must be at least 0 and sum to 1 along its last axis")
+    if not np.isfinite(reward).all():
+        raise CorralError("a model: rewards must be finite numbers")
+    if following is not None and not (
+        following.dtype.kind in "iu" and following.min() >= 0 and following.max() < shape[2]
+    ):
+        raise CorralError(f"a model: following must be states, whole numbers from 0 to {shape[2] - 1}")
+    if ends is not None and ends.dtype != bool:
+        raise CorralError(f"a model: ends must be true or false, not {ends.dtype}")
+
+
 def _cumulative(probability: Array) -> Array:
     """Along the last axis, and 1 at its end whatever the rounding: what has no probability is never drawn."""
     found: Array = np.cumsum(probability, axis=-1)
@@ -124,7 +161,11 @@ class FiniteMdp(EpisodicMdp):
         """The model of every row, or one world for all of them."""
 
     def start(self, instance: Any, rng: Generator) -> Array:
-        return self.model(instance).first(rng.random(len(instance)))
+        model, problem = self.model(instance), self.problem
+        if model.optimal.shape[1:] != (problem.stages, problem.states, problem.arms):
+            sizes = dict(zip(("stages", "states", "arms"), model.optimal.shape[1:], strict=True))
+            raise CorralError(f"{self.name}: the model has {sizes}; problem must say the same")
+        return model.first(rng.random(len(instance)))
 
     def step(
         self, instance: Any, stage: int, state: Array, action: Array, rng: Generator

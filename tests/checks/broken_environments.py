@@ -10,6 +10,7 @@ from breaking import rules
 
 from corral_core.checks.worlds import SmallChain
 from corral_core.environments import Bandit, chosen, gaussian
+from corral_core.mdp.finite import FiniteMdp, Model
 from corral_core.protocols import Observation, Problem, parameter
 from corral_core.rows import Array, Rows
 
@@ -162,7 +163,7 @@ class FeaturesUnseen(Sound):
     says: ClassVar[dict[str, Any]] = {"dimension": 2}
 
 
-@breaks("observations-match-the-problem")
+@breaks("shapes")
 class StatesOutside(SoundChain):
     """Has more states than it says."""
 
@@ -301,4 +302,38 @@ class SaysSo(Sound):
     __doc__ = None
 
 
-SOUND = (Sound, SoundChain)
+class Coin(Rows):
+    row: Array
+
+
+@attrs.frozen
+class SoundTable(FiniteMdp):
+    """One state: the first action pays 1 every other time and ends the episode, the second nothing."""
+
+    name: ClassVar[str] = "sound-table"
+    pays: ClassVar[float] = 1.0
+
+    @property
+    def problem(self) -> Problem:
+        steps = {"step_low": 0.0, "step_high": 0.5}
+        size = {"arms": 2, "states": 1, "stages": 2}
+        return Problem(self.name, **size, **steps, episodic=True, noise=1.0, low=0.0, high=1.0)
+
+    def draw(self, rows: int, rng: Any) -> Any:
+        return Coin(np.arange(rows))
+
+    def model(self, instance: Any) -> Model:
+        shape = (1, 1, 1, 2, 2)
+        reward, ends = np.zeros(shape), np.zeros(shape, dtype=bool)
+        reward[..., 0, 1], ends[..., 0, :] = self.pays, True
+        return Model.of(np.full(shape, 0.5), reward, 2, following=np.zeros(shape, dtype=np.intp), ends=ends)
+
+
+@breaks("steps-pay-what-the-problem-says")
+class StepsPayWhatTheProblemSays(SoundTable):
+    """Pays more than it says."""
+
+    pays: ClassVar[float] = 1.5
+
+
+SOUND = (Sound, SoundChain, SoundTable)

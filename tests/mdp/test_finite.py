@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
 
+from corral_core.errors import CorralError
 from corral_core.mdp.finite import FiniteMdp, Model
 from corral_core.mdp.planning import following
 from corral_core.protocols import Problem
@@ -121,3 +124,45 @@ def test_the_first_state_is_drawn_and_is_zero_unless_said() -> None:
     p = started(model)[0]
     assert (np.abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / rows)).all()
     assert (model.replace(start=None).first(uniform) == 0).all()
+
+
+GOOD = {
+    "probability": np.full((1, 1, 2, 1, 2), 0.5),
+    "reward": np.zeros((1, 1, 2, 1, 1)),
+    "stages": 3,
+    "following": np.zeros((1, 1, 2, 1, 2), dtype=int),
+    "ends": np.zeros((1, 1, 2, 1, 2), dtype=bool),
+    "start": np.array([[0.5, 0.5]]),
+}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"probability": np.full((1, 2, 1, 2), 0.5)}, "probability must have the axes"),
+        ({"probability": np.full((1, 1, 2, 1, 2), 0.4)}, "probability must be at least 0 and sum to 1"),
+        ({"probability": np.array([[[[[1.5, -0.5]], [[0.5, 0.5]]]]])}, "probability must be at least 0"),
+        ({"probability": np.full((1, 1, 2, 1, 2), np.nan)}, "probability must be at least 0"),
+        ({"probability": np.full((1, 2, 2, 1, 2), 0.5)}, "must have 1 or 3 of them, not 2"),
+        ({"stages": 0}, "a model of 0 stages"),
+        ({"reward": np.zeros((1, 1, 2, 1))}, r"reward must have the shape \(1, 1, 2, 1, 2\) or \(1, 1, 2, 1, 1\)"),
+        ({"reward": np.full((1, 1, 2, 1, 1), np.nan)}, "rewards must be finite"),
+        ({"following": np.zeros((1, 1, 2, 1, 2))}, "following must be states, whole numbers from 0 to 1"),
+        ({"following": np.full((1, 1, 2, 1, 2), 2)}, "following must be states, whole numbers from 0 to 1"),
+        ({"ends": np.zeros((1, 1, 2, 1, 2))}, "ends must be true or false"),
+        ({"start": np.array([[0.5, 0.4]])}, "start must be at least 0 and sum to 1"),
+        ({"start": np.array([0.5, 0.5])}, r"start must have the shape \(1, 2\), not \(2,\)"),
+        ({"following": None, "probability": np.full((1, 1, 2, 1, 1), 1.0), "ends": None}, "need `following`"),
+    ],
+)
+def test_what_cannot_be_a_model_is_refused(wrong: dict[str, Any], said: str) -> None:
+    Model.of(**GOOD)  # type: ignore[arg-type]
+    with pytest.raises(CorralError, match=said):
+        Model.of(**{**GOOD, **wrong})
+
+
+def test_a_model_of_other_sizes_than_the_problem_is_named() -> None:
+    world = Maze((maze(1).replace(optimal=np.zeros((1, 4, STATES, ACTIONS))),))
+    rng = np.random.default_rng(1)
+    with pytest.raises(CorralError, match=r"maze: the model has \{'stages': 4, 'states': 4, 'arms': 3\}; problem must"):
+        world.play(world.draw(2, rng), lambda seen: np.zeros(2, dtype=int), rng)

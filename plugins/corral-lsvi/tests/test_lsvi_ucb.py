@@ -169,6 +169,11 @@ def test_refusals(base: LsviUcb, problem: dict[str, Any], said: str) -> None:
         base.resolve(told)
 
 
+def test_a_radius_leaves_no_scale() -> None:
+    with pytest.raises(CorralError, match="radius gives the whole of beta, so that scale says nothing; leave one out"):
+        LsviUcb(radius=1.0, scale=2.0)
+
+
 @pytest.mark.parametrize("wrong", [np.zeros((2, 6, 4)), np.zeros((2, 6, 3, 4)), np.full((2, 6, 2, 4), np.nan)])
 def test_features_of_another_shape_are_refused(wrong: Array) -> None:
     base = resolved(LsviUcb())

@@ -116,6 +116,12 @@ def test_ucrl2_claims_what_the_source_does() -> None:
         assert resolved(without, RiverSwim()).bound(0.05) is None
 
 
+def test_delta_is_tabularls_or_the_experiments() -> None:
+    assert resolved(Ucrl2(), RIVER).delta == 0.1
+    assert resolved(Ucrl2(version="tabularl"), RIVER).delta == 0.05
+    assert resolved(Ucrl2(version="tabularl", delta=0.2), RIVER).delta == 0.2
+
+
 def test_a_defect_belongs_to_its_version() -> None:
     with pytest.raises(CorralError, match='aliased is a defect of version "tabularl"'):
         Ucrl2(aliased=True)

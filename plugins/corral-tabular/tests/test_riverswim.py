@@ -51,6 +51,13 @@ def test_other_lengths_of_the_river(states: int) -> None:
     assert RiverSwim(states=states, high=3.4).problem.range == (0.0, 3.4)
 
 
+@pytest.mark.parametrize("sizes", [{"states": 1}, {"states": -1}, {"stages": 0}, {"high": 0.0}, {"high": -1.0}])
+def test_no_river_is_refused(sizes: dict[str, float]) -> None:
+    (name,) = sizes
+    with pytest.raises(ValueError, match=f"'{name}' must be"):
+        RiverSwim(**sizes)  # type: ignore[arg-type]
+
+
 def test_mean_regret_is_the_lost_value() -> None:
     """A uniform walk, 40,000 episodes: V* - V^pi exactly evaluated, 4.5 standard errors, 1e-5 each."""
     river, rng, rows = RiverSwim(), np.random.default_rng(1), 40_000

@@ -14,7 +14,7 @@ from corral_core.experiment import load, load_stated
 @pytest.mark.parametrize(
     ("name", "bases"),
     [
-        ("riverswim", ["epsilon-greedy-planning", "psrl", "ucrl2"]),
+        ("riverswim", ["epsilon-greedy-planning", "psrl", "ucrl2(aliased=True)"]),
         ("riverswim-qlearning", ["q-learning", "psrl", "ucrl2"]),
     ],
 )
@@ -26,7 +26,7 @@ def test_the_papers_third_figure(name: str, bases: list[str]) -> None:
     assert experiment.environment == RiverSwim()
     assert corral.options.player == "smooth" and not (corral.options.bias or corral.options.restart)
     assert experiment.choices(corral) == ["eta = 0.3354 (given)"]  # 15/sqrt(2000)
-    assert [base.name for base in corral.bases] == bases
+    assert list(corral.labels) == bases
     assert all(curve.options.player == "plain" for curve in experiment.curves if curve.meta is None)
     assert {*bases, "corral"} <= set(experiment.names)
     straying: Any = corral.bases[0]
@@ -34,10 +34,12 @@ def test_the_papers_third_figure(name: str, bases: list[str]) -> None:
 
 
 def test_the_figure_plays_the_defect_and_the_words_do_not() -> None:
-    figure, words = (load(name)[0].curve("ucrl2").bases[0] for name in ("riverswim", "riverswim-qlearning"))
+    curves = {"riverswim": "ucrl2(aliased=True)", "riverswim-qlearning": "ucrl2"}
+    figure, words = (load(name)[0].curve(curve).bases[0] for name, curve in curves.items())
     told: Any = (figure, words)
     assert (told[0].version, told[0].aliased) == ("tabularl", True)
     assert (told[1].version, told[1].aliased) == ("jaksch", False)
+    assert told[0].delta == told[1].delta == 0.05
 
 
 def test_corral_leaves_the_left_bank() -> None:

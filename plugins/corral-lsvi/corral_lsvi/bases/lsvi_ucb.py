@@ -80,7 +80,9 @@ class LsviUcb(Tabular):
     """Least-squares value iteration with optimism (LSVI-UCB)."""
 
     name: ClassVar[str] = "lsvi-ucb"
-    formula: ClassVar[str] = "2 H sqrt(H s iota) + 2 beta H sqrt(2 d s ln(1 + N/(lambda d))), iota = ln(2 d N H/delta)"
+    formula: ClassVar[str] = (
+        "2 H R sqrt(H s iota) + 2 sqrt(1 + C) beta H sqrt(2 d s ln(1 + N/(lambda d))), iota = ln(2 d N H/delta)"
+    )
 
     scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=MODERATE)
     radius: float | None = parameter(
@@ -96,6 +98,10 @@ class LsviUcb(Tabular):
     step_high: float = fitted(help="R, the most that a step pays in the mean", validator=gt(0))
     horizon: int = fitted(help="number N of episodes", validator=ge(1))
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
+
+    def __attrs_post_init__(self) -> None:
+        if self.radius is not None and self.scale != 1:
+            raise CorralError(f"{self.name}: radius gives the whole of beta, so that scale says nothing; leave one out")
 
     @classmethod
     def examples(cls) -> list[Self]:

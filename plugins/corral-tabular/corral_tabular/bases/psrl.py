@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-from attrs.validators import and_, ge, gt, le
+from attrs.validators import and_, ge, le
 from numpy.random import Generator
 
 from corral_core.mdp.planning import backward, expected
@@ -50,10 +50,10 @@ class Psrl(Tabular):
         1.0, help="alpha: prior weight of every outcome of a step", validator=and_(ge(0.01), le(1e6))
     )
     prior_precision: float = parameter(
-        1.0, help="tau_0: prior precision of mean rewards, around 0", validator=and_(gt(0), le(1e9))
+        1.0, help="tau_0: prior precision of mean rewards, around 0", validator=and_(ge(1e-9), le(1e9))
     )
     reward_noise: float = parameter(
-        1.0, help="sigma: standard deviation of a reward that it believes in", validator=and_(gt(0), le(1e9))
+        1.0, help="sigma: standard deviation of a reward that it believes in", validator=and_(ge(1e-6), le(1e9))
     )
 
     @classmethod

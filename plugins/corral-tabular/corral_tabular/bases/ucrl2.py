@@ -9,6 +9,7 @@ policy is computed anew:
   step and R the range of a reward; after an episode in which the visits of some (s, a) doubled.
 - `tabularl` (what TabulaRL plays): w_r = R sqrt(4 ln(2SA(e+1)/delta)/n), w_p = sqrt(4 S ln(2SA(e+1)/delta)/n), e the
   number of the episode; after every episode. A trace of prior: weight 1e-4 on a reward of 0, 1e-5 on every outcome.
+  delta is 0.05 unless said.
 
 n is at least 1, and `scale` multiplies w. TabulaRL computes the optimistic transition in the place of its estimate, so
 that the w_p/2 of a stage is still there at the stage before, and so on: with `aliased` optimism adds up over the stages
@@ -50,12 +51,12 @@ from corral_core.mdp.planning import backward
 from corral_core.mdp.tables import Ties, draw, ties
 from corral_core.mdp.tabular import Tabular
 from corral_core.policies import InForce
-from corral_core.protocols import Feedback, Observation, fitted, knob, parameter
+from corral_core.protocols import Feedback, Observation, Problem, fitted, knob, parameter
 from corral_core.rows import Array, Rows
 from corral_tabular.counts import Counts
 from corral_tabular.optimism import optimistic
 
-PRIOR_REWARD, PRIOR_OUTCOMES = 1e-4, 1e-5  # TabulaRL's
+PRIOR_REWARD, PRIOR_OUTCOMES, DELTA = 1e-4, 1e-5, 0.05  # TabulaRL's
 
 
 class State(Rows):
@@ -71,14 +72,16 @@ class Ucrl2(Tabular):
     """Optimism in the face of plausible models (UCRL2), for episodes."""
 
     name: ClassVar[str] = "ucrl2"
-    formula: ClassVar[str] = "34 H S R sqrt(A H s ln(H s/delta)), of version jaksch; R the range of a reward"
+    formula: ClassVar[str] = "34 scale H S R sqrt(A H s ln(H s/delta)), of version jaksch; R the range of a reward"
 
     version: Literal["jaksch", "tabularl"] = parameter(
         "jaksch", help="widths and updates of the source, or of TabulaRL"
     )
     aliased: bool = parameter(False, help="let optimism add up over the stages as TabulaRL does, by a defect")
     scale: float = knob(1.0, help="multiplies the widths; 1 is the source's", validator=and_(ge(0.0), le(1e9)))
-    delta: float = knob(0.05, help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
+    delta: float = fitted(
+        help="failure probability of the bounds; of TabulaRL 0.05", validator=and_(gt(0), lt(1)), knob=True
+    )
     step_low: float = fitted(help="least that a step pays in the mean")
     step_high: float = fitted(help="most that a step pays in the mean")
 
@@ -91,6 +94,10 @@ class Ucrl2(Tabular):
     @classmethod
     def examples(cls) -> list[Self]:
         return [cls(), cls(version="tabularl", scale=0.3), cls(version="tabularl", aliased=True)]
+
+    def resolve(self, problem: Problem) -> Self:
+        told = attrs.evolve(self, delta=DELTA) if self.delta is None and self.version == "tabularl" else self
+        return super(Ucrl2, told).resolve(problem)
 
     def init(self, given: Any, rng: Generator) -> State:
         rows = len(given)

@@ -19,6 +19,7 @@ np.float64(3.3973)
 
 from __future__ import annotations
 
+from functools import cache
 from typing import ClassVar, Self
 
 import attrs
@@ -48,10 +49,10 @@ class RiverSwim(FiniteMdp):
     high: float | None = parameter(
         None, help="largest mean return, by which returns are scaled; left out, the stages", validator=optional(gt(0))
     )
-    river: Model = attrs.field(init=False, eq=False, repr=False, metadata={"hidden": True})
 
-    @river.default
-    def _river(self) -> Model:
+    @property
+    def river(self) -> Model:
+        """The one world that all rows share."""
         return river(self.states, self.stages)
 
     @classmethod
@@ -70,8 +71,9 @@ class RiverSwim(FiniteMdp):
         return self.river
 
 
+@cache
 def river(states: int, stages: int) -> Model:
-    """The one world that all rows share."""
+    """So many states, and episodes of so many steps."""
     transition, reward = np.zeros((states, 2, states)), np.zeros((states, 2))
     at = np.arange(states)
     transition[at, LEFT, np.maximum(at - 1, 0)] = 1.0
