@@ -54,6 +54,9 @@ def trajectory_in(experience: Any, problem: Problem, rows: int) -> Trajectory:
         )
     if not np.all(alive[:, 0]) or np.any(alive[:, 1:] > alive[:, :-1]):
         raise CorralError("alive of a Trajectory must be true up to the last step of a row, and false after it")
+    if problem.fixed_length and not (alive.all() and alive.shape[1] == problem.stages):
+        taken = int(alive.sum(axis=1).min())
+        raise CorralError(f"every episode takes all its {problem.stages} stages, and one of a Trajectory took {taken}")
     counts = {"state": problem.states, "next_state": problem.states}
     for name, count in (counts | {"action": problem.arms} if problem.actions == "finite" else counts).items():
         _numbers_in(getattr(experience, name), f"{name} of a Trajectory", count, alive.shape)

@@ -76,8 +76,8 @@ NEEDS = {
     "states": "a finite set of states",
     "stages": "episodes of a known length at most",
     "fixed_length": "episodes",
-    "step_low": "a known range of the mean reward of a step",
-    "step_high": "a known range of the mean reward of a step",
+    "step_low": "a known range of the reward of a step",
+    "step_high": "a known range of the reward of a step",
     "horizon": "a known horizon",
     "delta": "a failure probability",
 }
@@ -103,7 +103,7 @@ class Problem:
     states: int | None = None
     stages: int | None = None  # the most steps of an episode
     fixed_length: bool = False  # every episode takes all its stages; else some may end early
-    step_low: float | None = None  # range of the mean reward of one step of an episode
+    step_low: float | None = None  # range of what one step of an episode pays, where it is bounded
     step_high: float | None = None
     noise: float | None = None  # sub-Gaussian scale of the reward around its mean
     heavy_tails: bool = False  # there is no such scale: rewards are not sub-Gaussian
@@ -215,6 +215,11 @@ class Base(Named):
     def changed(self, state: Any, rows: Array) -> Array:
         """Where the policy differs from the last one asked for; asked only of a base that `rarely_changes`."""
         return np.ones(len(rows), dtype=bool)
+
+    @property
+    def scratch(self) -> int:
+        """How many bytes a row acting and learning take for a moment, beside the state: what memory is reckoned by."""
+        return 0
 
     def policies(self, plays: int) -> int:
         """How many policies these many plays leave at most: what memory is reckoned by."""

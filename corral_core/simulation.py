@@ -197,12 +197,14 @@ def _asked(ticket: Ticket | None) -> Ticket:
 def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: int) -> int:
     """About how much memory one replicate takes in the hungriest of these curves."""
     rng = np.random.default_rng(0)
-    shown = environment.shown(environment.draw(1, rng))
+    instance = environment.draw(1, rng)
+    shown = environment.shown(instance)
     most = 0
     for curve in curves:
         state, rounds = 0, curve.rounds(horizon)
         share = -(-rounds // len(curve.bases))
         all_learn = curve.meta is not None and curve.meta.feedback != "raw"
+        scratch = max(base.scratch for base in curve.bases)
         kept = 0  # bytes of past plays: of whichever base plays all rounds, or of all, where all learn from each
         largest = rare = 0  # bytes of policies: of whichever base plays all rounds, and of bases that share them
         for base in curve.bases:
@@ -215,5 +217,6 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
                 if base.rarely_changes:  # then several bases that share the rounds can leave more than one that has all
                     rare += policy * base.policies(share) + SERVING * share
         # Pages of doubling size are on average three quarters full.
-        most = max(most, state + int(1.5 * (kept + max(largest, rare))) + 40 * POINTS * len(curve.bases))
-    return most
+        held = state + scratch + int(1.5 * (kept + max(largest, rare)))
+        most = max(most, held + 40 * POINTS * len(curve.bases))
+    return most + int(getattr(instance, "nbytes", 0))

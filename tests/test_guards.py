@@ -371,3 +371,13 @@ def test_what_an_episode_leaves(experience, said) -> None:
     with pytest.raises(CorralError, match=said):
         select.tell(ticket, np.zeros(4), experience)
     select.tell(ticket, np.zeros(4), path())
+
+
+def test_an_episode_of_known_length_is_told_whole() -> None:
+    problem = attrs.evolve(EPISODES, fixed_length=True)
+    select = selection(Psrl(), problem=problem)
+    _, ticket = select.ask(at())
+    with pytest.raises(CorralError, match="every episode takes all its 4 stages, and one of a Trajectory took 2"):
+        select.tell(ticket, np.zeros(4), path())
+    whole = path().replace(**{name: np.tile(array, (1, 2)) for name, array in path()._values()})
+    select.tell(ticket, np.zeros(4), whole)

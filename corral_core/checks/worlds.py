@@ -143,7 +143,7 @@ class SmallChain(EpisodicMdp):
             stages=self.stages,
             step_low=0.0,
             step_high=1.0,
-            noise=(self.stages * NOISE**2 + self.stages**2 / 4) ** 0.5,  # of rewards, and of where one gets
+            noise=self.stages / 2,  # by Hoeffding's lemma
             low=0.0,
             high=float(self.stages),
         )
@@ -174,7 +174,7 @@ class SmallChain(EpisodicMdp):
         rows = np.arange(len(state))
         goes_left = rng.random(len(state)) < instance.left[rows, state, action]
         following = np.where(goes_left, np.maximum(state - 1, 0), np.minimum(state + 1, self.states - 1))
-        reward = instance.mean[rows, state, action] + NOISE * rng.standard_normal(len(state))
+        reward = (rng.random(len(state)) < instance.mean[rows, state, action]).astype(np.float64)
         values = instance.value[rows, stage, state]
         return following, reward, state == self.states - 1, values.max(axis=1) - chosen(values, action)
 

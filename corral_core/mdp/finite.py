@@ -152,9 +152,18 @@ def unit_rewards(environment: str, *, states: int, arms: int, stages: int, **mor
     return attrs.evolve(found, **more)
 
 
+class Alike(Rows):
+    """The instance of an MDP that is the same in all rows."""
+
+    row: Array  # (rows,)
+
+
 @attrs.frozen
 class FiniteMdp(EpisodicMdp):
-    """Plays what `model` tells."""
+    """Plays what `model` tells; all rows in the same MDP, unless `draw` says otherwise."""
+
+    def draw(self, rows: int, rng: Generator) -> Any:
+        return Alike(np.arange(rows))
 
     @abstractmethod
     def model(self, instance: Any) -> Model:

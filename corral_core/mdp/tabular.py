@@ -38,6 +38,11 @@ class Tabular(Base):
         """What a step can lead to: every state and, where episodes may end early, their end."""
         return self.states + (not self.fixed_length)
 
+    @property
+    def counted(self) -> int:
+        """Bytes a row that a number for every state, action and outcome takes."""
+        return 8 * self.states * self.arms * self.outcomes
+
     def steps(self, rows: Array, trajectory: Trajectory) -> Steps:
         """The steps that were taken in the episodes of these learners."""
         alive = trajectory.alive

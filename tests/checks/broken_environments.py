@@ -262,7 +262,7 @@ class ReturnsAreWhatValuesDifferBy(SoundChain):
 
     def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
         following, reward, ends, gap = super().step(instance, stage, state, action, rng)
-        return following, reward - 0.2 * (action == 0), ends, gap
+        return following, reward * np.where(action == 0, 0.5, 1.0), ends, gap
 
 
 @breaks("regret-is-what-means-differ-by")
@@ -315,7 +315,7 @@ class SoundTable(FiniteMdp):
 
     @property
     def problem(self) -> Problem:
-        steps = {"step_low": 0.0, "step_high": 0.5}
+        steps = {"step_low": 0.0, "step_high": 1.0}
         size = {"arms": 2, "states": 1, "stages": 2}
         return Problem(self.name, **size, **steps, episodic=True, noise=1.0, low=0.0, high=1.0)
 

@@ -32,10 +32,6 @@ class Maze(FiniteMdp):
     def problem(self) -> Problem:
         return Problem(self.name, arms=ACTIONS, episodic=True, states=STATES, stages=STAGES, low=0.0, high=5.0)
 
-    def draw(self, rows, rng):
-        shared = len(self.worlds) == 1
-        return Instance(Model.concatenate([self.worlds[0 if shared else row] for row in range(rows)]))
-
     def model(self, instance):
         return self.worlds[0] if len(self.worlds) == 1 else instance.model
 
@@ -63,14 +59,8 @@ def test_mean_regret_is_the_optimum_less_the_value_of_the_policy(stages: int, wo
     rng = np.random.default_rng(7)
     policy = rng.dirichlet(np.ones(ACTIONS), size=(1, STAGES, STATES))
     rows = 40_000 * worlds
-    chosen = [models[row % worlds] for row in range(worlds)]
-    environment = Maze(tuple(chosen))
-    instance = Instance(models[0]) if worlds == 1 else None
-    if instance is None:
-        joined = Model.concatenate(models)
-        instance = Instance(joined.take(np.arange(rows) % worlds))
-    else:
-        instance = Instance(models[0].take(np.zeros(rows, dtype=np.intp)))
+    environment = Maze(tuple(models))
+    instance = Instance(Model.concatenate(models).take(np.arange(rows) % worlds))
 
     def act(observation):
         chances = np.cumsum(policy[0, observation.stage[0], observation.state], axis=1)

@@ -106,8 +106,7 @@ def test_what_it_publishes() -> None:
     problem = GymnasiumTable("FrozenLake-v1").problem
     assert (problem.states, problem.arms, problem.stages) == (16, 4, 100)
     assert problem.regret and problem.episodic and not problem.fixed_length
-    assert (problem.step_low, problem.noise, problem.low) == (0.0, 0.5, 0.0)
-    assert problem.step_high == pytest.approx(1 / 3, rel=1e-12)  # one way in three is to the goal
+    assert (problem.step_low, problem.step_high, problem.noise, problem.low) == (0.0, 1.0, 0.5, 0.0)
     assert GymnasiumTable("FrozenLake-v1", stages=500).problem.stages == 500  # more than its own 100
     assert GymnasiumTable("FrozenLake-v1", {"max_episode_steps": 7}).problem.stages == 7
     told = GymnasiumTable("FrozenLake-v1", low=-1.0, high=3.0).problem
@@ -198,7 +197,7 @@ def test_noise_and_steps_are_those_of_the_table() -> None:
 
     problem, returns = listed(stages=4).problem, earned(0, 4)
     assert problem.noise == pytest.approx((max(returns) - min(returns)) / 2, abs=1e-12)
-    assert (problem.step_low, problem.step_high) == (-0.5, 1.0)
+    assert (problem.step_low, problem.step_high) == (-1.0, 2.0)
     assert not problem.fixed_length
     assert listed(stages=1, start=(0.0, 1.0), quirk="elsewhere").problem.noise == 0.75  # only from where it starts
 

@@ -28,6 +28,6 @@ def corral_experiments() -> list[Entry]:
     names = {
         "unknown-feature-dimension": "How many features of a linear MDP should LSVI-UCB use?",
         "unknown-feature-dimension-rates": "How many features should LSVI-UCB use, as T grows?",
-        "unknown-feature-dimension-theory": "The same with all that the theorem assumes, and the source's constants",
+        "unknown-feature-dimension-theory": "The same with all that the theorem assumes, and lambda = c = 1",
     }
     return [Entry(name, summary, f"corral_lsvi.experiments:{name}.toml") for name, summary in names.items()]

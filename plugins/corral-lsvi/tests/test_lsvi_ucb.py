@@ -14,12 +14,33 @@ from corral_lsvi.environments.nested import NestedLinearMdp
 from corral_core.checks.worlds import SmallChain
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
+from corral_core.mdp.finite import Model
 from corral_core.protocols import Environment, Feedback, Problem
 from corral_core.rows import Array
 from corral_core.simulation import try_out
 
 WORLD = NestedLinearMdp(states=6, arms=2, stages=4, dimension=4, relevant=2)
 CHAIN = SmallChain(states=4, stages=5, dimension=3)  # is not linear, and ends early
+
+
+@attrs.frozen
+class Richer(NestedLinearMdp):
+    """Pays ten times as much."""
+
+    name = "richer"
+
+    @property
+    def problem(self) -> Problem:
+        most = 10.0 * self.stages
+        return attrs.evolve(super().problem, environment=self.name, step_high=10.0, high=most, noise=most / 2)
+
+    def draw(self, rows: int, rng: Any) -> Any:
+        instance = super().draw(rows, rng)
+        model = Model.of(instance.model.probability, 10 * instance.model.reward, self.stages)
+        return instance.replace(model=model)
+
+
+RICHER = Richer(states=6, arms=2, stages=4, dimension=4, relevant=2)
 
 
 def resolved(base: LsviUcb, environment: Environment = WORLD, horizon: int = 300) -> Any:
@@ -46,7 +67,7 @@ def naive(base: Any, beta: float, features: Array, steps: list[list[tuple[Array,
     return values
 
 
-@pytest.mark.parametrize("environment", [WORLD, CHAIN], ids=["linear", "chain"])
+@pytest.mark.parametrize("environment", [WORLD, CHAIN, RICHER], ids=["linear", "chain", "richer"])
 @pytest.mark.parametrize("switching", [0.0, 1.0], ids=["every episode", "doubling"])
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_counts_choose_what_sums_over_all_steps_do(environment: Environment, switching: float, dimension: int) -> None:
@@ -125,6 +146,7 @@ def test_the_source_explores_where_too_small_a_radius_gets_stuck() -> None:
     state = base.init(
         given_rows([base], WORLD.shown(WORLD.draw(2, np.random.default_rng(1))), 2), np.random.default_rng(1)
     )
+    assert resolved(LsviUcb(scale=0.5), RICHER)._beta(np.full(2, 0.5)) == pytest.approx(10 * state.beta)
     assert state.beta == pytest.approx(np.full(2, 0.5 * 4 * 4 * math.sqrt(math.log(2 * 4 * 300 * 4 / 0.1))))
     regret = {
         c: try_out(WORLD, LsviUcb(penalty=0.01, radius=0.4 * c), rows=48, horizon=600).regret for c in (0.25, 2.0)
@@ -141,7 +163,9 @@ def test_the_bound_by_hand() -> None:
     by_hand = 2 * 4 * math.sqrt(4 * 50 * iota) + 2 * math.sqrt(2) * beta * 4 * math.sqrt(2 * 2 * 50 * math.log(1 + 150))
     assert base.bound(0.05)(50) == pytest.approx(by_hand)
     assert base.bound(0.05)(49, "shape") == pytest.approx(4 * math.sqrt(2) * 7)
-    for unproved in (LsviUcb(radius=9.0), LsviUcb(scale=0.5), LsviUcb(penalty=0.1)):
+    richer = resolved(LsviUcb(dimension=2, switching=1.0), RICHER)
+    assert richer.bound(0.05)(50) == pytest.approx(10 * by_hand)
+    for unproved in (LsviUcb(length=2.0), LsviUcb(radius=9.0), LsviUcb(scale=0.5), LsviUcb(penalty=0.1)):
         assert resolved(unproved).bound(0.05) is None
 
 
@@ -150,11 +174,14 @@ def test_switches_are_few() -> None:
     base = resolved(LsviUcb(switching=1.0), horizon=4000)
     assert base.policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 4000 / 4) / math.log(2))
     assert resolved(LsviUcb()).policies(77) == 77
+    longer = resolved(LsviUcb(switching=1.0, length=3.0), horizon=4000)
+    assert longer.policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 9 * 4000 / 4) / math.log(2))
 
 
 @pytest.mark.parametrize(
     ("base", "problem", "said"),
     [
+        (LsviUcb(), {"episodic": False}, "lsvi-ucb plays episodes; nested-linear-mdp asks for single actions"),
         (LsviUcb(), {"dimension": None}, "lsvi-ucb needs features of actions in states; nested-linear-mdp has none"),
         (LsviUcb(dimension=2), {"dimension": None}, "lsvi-ucb needs features of actions in states"),
         (LsviUcb(dimension=5), {}, "dimension must be at most 4"),

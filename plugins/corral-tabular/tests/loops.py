@@ -5,13 +5,39 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
+import attrs
 import numpy as np
 
 from corral_core.fitting import given_rows
-from corral_core.protocols import Base, Environment, Feedback, Play
+from corral_core.mdp.finite import FiniteMdp, Model
+from corral_core.protocols import Base, Environment, Feedback, Play, Problem
 from corral_core.rows import Array
+
+
+@attrs.frozen
+class Wild(FiniteMdp):
+    """Five states and three actions; steps pay between -1 and 3, and one outcome in five ends the episode."""
+
+    name = "wild"
+
+    @property
+    def problem(self) -> Problem:
+        size = {"arms": 3, "states": 5, "stages": 4}
+        return Problem(self.name, **size, episodic=True, step_low=-1.0, step_high=3.0, noise=8.0, low=-4.0, high=12.0)
+
+    def model(self, instance: Any) -> Model:
+        return wild()
+
+
+@cache
+def wild() -> Model:
+    rng = np.random.default_rng(1)
+    probability = rng.dirichlet(np.full(5, 0.3), size=(1, 1, 5, 3))
+    reward = 4 * rng.random(probability.shape) - 1
+    return Model.of(probability, reward, 4, ends=rng.random(probability.shape) < 0.2)
 
 
 def episodes(

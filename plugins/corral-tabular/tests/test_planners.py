@@ -18,16 +18,18 @@ from corral_tabular.environments.riverswim import RiverSwim
 from corral_core.checks.worlds import SmallChain
 from corral_core.errors import CorralError
 from corral_core.fitting import given_rows
+from corral_core.mdp.finite import FiniteMdp, Model
 from corral_core.mdp.tabular import Tabular
-from corral_core.protocols import Environment
+from corral_core.protocols import Environment, Problem
 from corral_core.rows import Array
 from corral_core.simulation import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
-from loops import Seen, episodes, hopeful, plan, same_choice
+from loops import Seen, Wild, episodes, hopeful, plan, same_choice
 
 RIVER = RiverSwim(stages=8)
-WORLDS = [RIVER, SmallChain()]  # of episodes that never end early, and that do
+WORLDS = [RIVER, SmallChain(), Wild()]  # of episodes that never end early, and that do
+NAMES = ["riverswim", "chain", "wild"]
 
 
 def resolved(base: Tabular, environment: Environment) -> Any:
@@ -39,7 +41,8 @@ def frequencies(seen: Seen, base: Tabular, prior: float) -> dict[tuple[int, int]
     found = {}
     for pair in np.ndindex(base.states, base.arms):
         counts = [seen.outcomes[pair][outcome] + prior for outcome in range(base.outcomes)]  # type: ignore[index]
-        total = sum(counts) or 1.0
+        counts = counts if sum(counts) else [1.0] * base.outcomes
+        total = sum(counts)
         found[pair] = [count / total for count in counts]
     return found  # type: ignore[return-value]
 
@@ -47,40 +50,46 @@ def frequencies(seen: Seen, base: Tabular, prior: float) -> dict[tuple[int, int]
 # --- UCRL2 ------------------------------------------------------------------------------------------------------------
 
 
-def ucrl2_values(base: Ucrl2, seen: Seen) -> Array:
+def ucrl2_values(base: Ucrl2, seen: Seen, scale: float = 0.1) -> Array:
     """By the formulas of the module's docstring."""
-    pairs, tabularl = base.states * base.arms, base.version == "tabularl"
+    pairs, tabularl, span = base.states * base.arms, base.version == "tabularl", base.step_high - base.step_low
     p = frequencies(seen, base, 1e-5 if tabularl else 0.0)
     time = 1 + sum(map(len, seen.rewards.values()))
 
     def worth(state: int, action: int, following: list[float]) -> float:
         pair = state, action
-        rewards, arrived = seen.rewards[pair], sum(seen.outcomes[pair].values())
+        rewards = [paid - base.step_low for paid in seen.rewards[pair]]
+        arrived = sum(seen.outcomes[pair].values())
         if tabularl:
             log = math.log(2 * pairs * (seen.episodes + 2) / base.delta)
-            reward = sum(rewards) / (len(rewards) + 1e-4) + math.sqrt(4 * log / max(len(rewards), 1))
-            width = math.sqrt(4 * base.states * log / max(arrived, 1))
+            reward = sum(rewards) / (len(rewards) + 1e-4) + scale * span * math.sqrt(4 * log / max(len(rewards), 1))
+            width = scale * math.sqrt(4 * base.states * log / max(arrived, 1))
         else:
             log = math.log(2 * pairs * time / base.delta)
-            reward = sum(rewards) / max(len(rewards), 1) + math.sqrt(7 * log / (2 * max(len(rewards), 1)))
-            width = math.sqrt(14 * base.states * math.log(2 * base.arms * time / base.delta) / max(arrived, 1))
+            reward = sum(rewards) / max(len(rewards), 1) + scale * span * math.sqrt(
+                7 * log / (2 * max(len(rewards), 1))
+            )
+            width = scale * math.sqrt(14 * base.states * math.log(2 * base.arms * time / base.delta) / max(arrived, 1))
         value = following[: base.outcomes]
         best = hopeful(p[pair], width, value)
         if base.aliased and max(best) < 1:
             p[pair] = best  # the estimate itself, which the stage before then starts from
-        return reward + math.fsum(chance * worth for chance, worth in zip(best, value, strict=True))
+        return base.step_low + reward + math.fsum(chance * worth for chance, worth in zip(best, value, strict=True))
 
     return plan(base.stages, base.states, base.arms, worth)
 
 
-@pytest.mark.parametrize("environment", WORLDS, ids=["riverswim", "chain"])
+@pytest.mark.parametrize("environment", WORLDS, ids=NAMES)
 @pytest.mark.parametrize("base", [Ucrl2(), Ucrl2(version="tabularl"), Ucrl2(version="tabularl", aliased=True)])
 def test_ucrl2_plays_what_a_loop_would(base: Ucrl2, environment: Environment) -> None:
-    """40 episodes of 4 rows; where the source's version keeps its policy, since the visits of no pair doubled."""
-    fitted, rows = resolved(base, environment), 4
+    """120 episodes of 4 rows; the source's version keeps its policy while the visits of no pair have doubled.
+
+    At a tenth of the widths, so that estimates matter soon and optimism stays below probability 1 now and then.
+    """
+    fitted, rows = resolved(attrs.evolve(base, scale=0.1), environment), 4
     seen, kept = [Seen() for _ in range(rows)], [Seen() for _ in range(rows)]
     planned = 0
-    for policy, play, _ in episodes(fitted, environment, rows, 40):
+    for policy, play, _ in episodes(fitted, environment, rows, 120):
         for row in range(rows):
             counts = {pair: len(rewards) for pair, rewards in seen[row].rewards.items()}
             before = {pair: len(rewards) for pair, rewards in kept[row].rewards.items()}
@@ -91,7 +100,41 @@ def test_ucrl2_plays_what_a_loop_would(base: Ucrl2, environment: Environment) ->
             assert same_choice(policy.best[row], ucrl2_values(fitted, kept[row]), fitted.arms)
             seen[row].add(play, row, fitted.stages, fitted.states)
         assert (policy.epsilon == 0).all()
-    assert planned == 160 if base.version == "tabularl" else 10 < planned < 120
+    assert planned == 480 if base.version == "tabularl" else 10 < planned < 240
+
+
+@pytest.mark.parametrize(
+    "base", [Ucrl2(), Ucrl2(version="tabularl"), EpsilonGreedyPlanning()], ids=lambda base: base.name
+)
+def test_all_of_the_best_may_be_drawn(base: Tabular) -> None:
+    """Before anything is seen all actions are alike."""
+    fitted = resolved(base, Wild())
+    policy, _, _ = next(episodes(fitted, Wild(), 2, 1))
+    assert np.unpackbits(policy.best, axis=-1, count=3).all()
+
+
+@pytest.mark.parametrize("version", ["jaksch", "tabularl"])
+def test_ucrl2_tries_every_action_wherever_rewards_lie(version: Any) -> None:
+    """Two arms that pay 10 and 11: what is known to pay 10 is less than what may pay 11."""
+    world = Arms()
+    regret = try_out(world, Ucrl2(version=version, delta=0.05), rows=16, horizon=3000).regret
+    assert regret is not None
+    assert (regret[:, -1] < 600).all() and (regret[:, -1] > 0).all()
+
+
+@attrs.frozen
+class Arms(FiniteMdp):
+    """One state, one step."""
+
+    name = "arms"
+
+    @property
+    def problem(self) -> Problem:
+        size = {"arms": 2, "states": 1, "stages": 1}
+        return Problem(self.name, **size, episodic=True, step_low=10.0, step_high=11.0, noise=1.0, low=10.0, high=11.0)
+
+    def model(self, instance: Any) -> Model:
+        return Model.of(np.ones((1, 1, 1, 2, 1)), np.array([10.0, 11.0]).reshape(1, 1, 1, 2, 1), 1)
 
 
 def _copy(seen: Seen) -> Seen:
@@ -140,7 +183,7 @@ class Means:
         return np.zeros(size)
 
 
-@pytest.mark.parametrize("environment", WORLDS, ids=["riverswim", "chain"])
+@pytest.mark.parametrize("environment", WORLDS, ids=NAMES)
 def test_psrl_plans_in_its_posterior(environment: Environment) -> None:
     """In the mean of the Dirichlet and of the Gaussian posterior, by loops; 30 episodes of 4 rows."""
     fitted, rows = resolved(Psrl(prior_outcomes=0.5, prior_precision=2.0, reward_noise=0.5), environment), 4
@@ -185,7 +228,7 @@ def test_psrl_draws_from_the_prior_before_it_has_seen_anything() -> None:
 # --- Epsilon-greedy planning ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("environment", WORLDS, ids=["riverswim", "chain"])
+@pytest.mark.parametrize("environment", WORLDS, ids=NAMES)
 def test_epsilon_greedy_planning_plays_what_a_loop_would(environment: Environment) -> None:
     """40 episodes of 4 rows."""
     fitted, rows = resolved(EpsilonGreedyPlanning(epsilon=0.2), environment), 4
@@ -221,11 +264,11 @@ def test_epsilon_greedy_planning_plays_what_a_loop_would(environment: Environmen
 def test_regret_after_a_thousand_episodes(base: Tabular, least: float, most: float) -> None:
     """Beside four runs of another implementation of TabulaRL's rules, of which the least and the most are known.
 
-    Their mean is taken for that of the two, and the spread of a run for that of 16 runs here, or that of the four where
-    it is larger. 4.5 standard errors of the difference of two means: 1e-5 each.
+    The middle of the two is taken for the mean of the four, and the spread of a run for that of 16 runs here, or that
+    of the four where it is larger. 6 standard errors of the difference, at 15 degrees of freedom: about 2e-5 each.
     """
     regret = try_out(RiverSwim(), base, rows=16, horizon=1000).regret
     assert regret is not None
     spread = max(regret[:, -1].std(ddof=1), (most - least) / 2.06)  # the mean range of four normal numbers
     error = spread * math.sqrt(1 / 16 + 1 / 4)
-    assert abs(regret[:, -1].mean() - (least + most) / 2) < 4.5 * error
+    assert abs(regret[:, -1].mean() - (least + most) / 2) < 6 * error

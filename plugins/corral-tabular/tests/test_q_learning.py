@@ -15,25 +15,27 @@ from corral_tabular.environments.riverswim import RiverSwim
 
 from corral_core.checks.worlds import SmallChain
 from corral_core.errors import CorralError
+from corral_core.fitting import given_rows
 from corral_core.protocols import Environment
 from corral_core.simulation import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
-from loops import episodes, same_choice
+from loops import Wild, episodes, same_choice
 
 
 def resolved(base: QLearning, environment: Environment) -> Any:
     return base.resolve(attrs.evolve(environment.problem, horizon=60, delta=0.1))
 
 
-@pytest.mark.parametrize("environment", [RiverSwim(stages=8), SmallChain()], ids=["riverswim", "chain"])
+@pytest.mark.parametrize("environment", [RiverSwim(stages=8), SmallChain(), Wild()], ids=["riverswim", "chain", "wild"])
 @pytest.mark.parametrize("rate", ["mean", "stage"])
 @pytest.mark.parametrize("optimistic", [False, True])
 def test_it_learns_as_the_episode_goes(environment: Environment, rate: Any, optimistic: bool) -> None:
     """60 episodes of 3 rows: the loop moves Q_h before it takes step h + 1."""
     base, rows = resolved(QLearning(rate=rate, optimistic=optimistic), environment), 3
     stages, shape = base.stages, (base.states, base.arms)
-    start = [(stages - h) * optimistic * np.ones(shape) for h in range(stages)]
+    most = base.step_high if optimistic else 0.0
+    start = [(stages - h) * most * np.ones(shape) for h in range(stages)]
     tables = [[each.copy() for each in (*start, np.zeros(shape))] for _ in range(rows)]
     visits = np.zeros((rows, stages, *shape))
     for policy, play, _ in episodes(base, environment, rows, 60):
@@ -80,3 +82,11 @@ def test_optimism_must_know_what_a_step_pays() -> None:
         QLearning(optimistic=True).resolve(silent)
     assert QLearning(optimistic=True, step_high=2.0).resolve(silent).step_high == 2.0
     QLearning().resolve(silent)
+
+
+def test_where_steps_only_cost_the_best_is_to_end() -> None:
+    """Then an early end is the most there can be: values start at 0, not below."""
+    costly = attrs.evolve(Wild().problem, step_low=-3.0, step_high=-1.0, horizon=9, delta=0.1)
+    base = QLearning(optimistic=True).resolve(costly)
+    state = base.init(given_rows([base], {}, 2), np.random.default_rng(1))
+    assert (state.value == 0).all()

@@ -24,11 +24,9 @@ Source: Towers et al., "Gymnasium: a standard interface for reinforcement learni
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import attrs
-import numpy as np
-from numpy.random import Generator
 
 from corral_adapters.environments.made import Made
 from corral_adapters.environments.transitions import Transitions
@@ -37,13 +35,9 @@ from corral_core.errors import CorralError
 from corral_core.mdp.finite import FiniteMdp, Model
 from corral_core.mdp.planning import worst
 from corral_core.protocols import Problem, parameter
-from corral_core.rows import Array, Rows
+from corral_core.rows import Array
 
 ROUNDING = 1e-12  # by which values of policies that return the same may differ
-
-
-class Players(Rows):
-    row: Array  # (rows,): all play the same table
 
 
 @attrs.frozen(eq=False)
@@ -75,10 +69,7 @@ class GymnasiumTable(Made, FiniteMdp):
     def problem(self) -> Problem:
         return self._found.problem
 
-    def draw(self, rows: int, rng: Generator) -> Players:
-        return Players(np.arange(rows))
-
-    def model(self, instance: Players) -> Model:
+    def model(self, instance: Any) -> Model:
         return self._found.model
 
     @property
@@ -106,8 +97,7 @@ class GymnasiumTable(Made, FiniteMdp):
         model = _model(transitions, stages)
         low, high = self._range(model, transitions.start, stages)
         least, most = transitions.returns(stages)
-        mean = (transitions.probability * transitions.reward).sum(axis=-1)
-        states, arms = mean.shape
+        states, arms = transitions.reward.shape[:2]
         problem = Problem(
             self.name,
             arms=arms,
@@ -115,8 +105,8 @@ class GymnasiumTable(Made, FiniteMdp):
             states=states,
             stages=stages,
             fixed_length=not transitions.ends.any(),
-            step_low=float(mean.min()),
-            step_high=float(mean.max()),
+            step_low=float(transitions.reward.min()),
+            step_high=float(transitions.reward.max()),
             noise=(most - least) / 2,  # by Hoeffding's lemma
             low=low,
             high=high,

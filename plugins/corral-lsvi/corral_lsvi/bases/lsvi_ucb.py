@@ -20,11 +20,12 @@ ones can be far better, but a beta below H R sqrt(lambda)/||phi|| makes a pair t
 and the first action that pays may be kept for ever.
 
 With `switching = C` the policy changes only when det Lambda_h has grown by the factor 1 + C at some stage since it last
-did, at most d H ln(1 + N/(lambda d))/ln(1 + C) times (C = 1: determinant doubling, Gao et al. 2021, Wang et al. 2021).
+did, at most d H ln(1 + N L^2/(lambda d))/ln(1 + C) times, with L the largest norm of features (C = 1: determinant
+doubling, Gao et al. 2021, Wang et al. 2021).
 
-Bound, of a scale of at least 1 and lambda = 1, where the MDP is linear in the first d features (as in the proof of the
-source's Theorem 3.1; that a scale of 1 is enough is claimed, the source asks for a large enough one): with probability
-1 - delta
+Bound, of a scale of at least 1, lambda = 1 and L <= 1, where the MDP is linear in the first d features and rewards have
+no noise (as in the proof of the source's Theorem 3.1; that a scale of 1 is enough is claimed, the source asks for a
+large enough one): with probability 1 - delta, for s up to N,
 
     U(s) = 2 H R sqrt(H s iota) + 2 sqrt(1 + C) beta H sqrt(2 d s ln(1 + N/(lambda d)))
 
@@ -60,7 +61,7 @@ from corral_core.mdp.planning import backward
 from corral_core.mdp.tables import Table, look_up, table
 from corral_core.mdp.tabular import Tabular
 from corral_core.policies import InForce
-from corral_core.protocols import Feedback, Observation, Problem, fitted, knob, parameter
+from corral_core.protocols import Feedback, Observation, Problem, fitted, knob, parameter, refuse
 from corral_core.rows import Array, Rows
 
 
@@ -84,7 +85,7 @@ class LsviUcb(Tabular):
         "2 H R sqrt(H s iota) + 2 sqrt(1 + C) beta H sqrt(2 d s ln(1 + N/(lambda d))), iota = ln(2 d N H/delta)"
     )
 
-    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=MODERATE)
+    scale: float = knob(1.0, help="c, multiplies the confidence width; the source asks for enough", validator=MODERATE)
     radius: float | None = parameter(
         None, help="beta; left out, scale d H sqrt(ln(2 d N H/delta))", validator=optional(MODERATE)
     )
@@ -95,7 +96,10 @@ class LsviUcb(Tabular):
         validator=MODERATE,
     )
     dimension: int = fitted(help="d: only the first d features are used", validator=ge(1))
-    step_high: float = fitted(help="R, the most that a step pays in the mean", validator=gt(0))
+    length: float = parameter(
+        1.0, help="bound L on the norm of features; only U and memory need it", validator=and_(gt(0), le(1e9))
+    )
+    step_high: float = fitted(help="R, the most that a step pays", validator=gt(0))
     horizon: int = fitted(help="number N of episodes", validator=ge(1))
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
 
@@ -108,6 +112,7 @@ class LsviUcb(Tabular):
         return [cls(), cls(penalty=0.01, radius=1.0, switching=1.0), cls(dimension=1, scale=0.1)]
 
     def resolve(self, problem: Problem) -> Self:
+        refuse(self, problem)
         if problem.dimension is None:
             raise CorralError(f"{self.name} needs features of actions in states; {problem.environment} has none")
         if problem.step_low is not None and problem.step_low < 0:
@@ -144,8 +149,12 @@ class LsviUcb(Tabular):
     def policies(self, plays: int) -> int:
         if not self.switching:
             return plays
-        growth = self.stages * self.dimension * math.log1p(plays / (self.penalty * self.dimension))
+        growth = self.stages * self.dimension * math.log1p(plays * self.length**2 / (self.penalty * self.dimension))
         return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
+
+    @property
+    def scratch(self) -> int:
+        return self.counted + 8 * 3 * self.stages * self.states * self.arms * self.dimension
 
     def policy(self, state: State, rows: Array) -> Table:
         return self._planned(state, rows) if state.in_force is None else state.in_force.ask(rows)
@@ -169,7 +178,7 @@ class LsviUcb(Tabular):
                 state.in_force.change(those, self._planned(state, those), reached[grown])
 
     def bound(self, delta: float) -> Bound | None:
-        if self.radius is not None or self.scale < 1 or self.penalty != 1:
+        if self.radius is not None or self.scale < 1 or self.penalty != 1 or self.length > 1:
             return None
         d, H, N = self.dimension, self.stages, self.horizon
         iota = math.log(2 * d * N * H / delta)
@@ -190,12 +199,11 @@ class LsviUcb(Tabular):
     def _planned(self, state: State, rows: Array) -> Table:
         """The policy that follows from all that these rows have learned."""
         features, inverse = state.features.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
-        reward, led = state.reward.take(rows, axis=0), state.led.take(rows, axis=0)
         squared = np.einsum("nhpi,npi->nhp", features[:, None] @ inverse, features)
         bonus = state.beta.take(rows)[:, None, None] * np.sqrt(np.maximum(squared, 0.0))
 
         def backup(stage: int, value: Array) -> Array:
-            target = reward[:, stage] + np.einsum("npk,nk->np", led[:, stage], value)
+            target = state.reward[rows, stage] + np.einsum("npk,nk->np", state.led[rows, stage], value)
             weights = np.einsum("nij,nj->ni", inverse[:, stage], np.einsum("npi,np->ni", features, target))
             values = np.einsum("npi,ni->np", features, weights) + bonus[:, stage]
             return np.asarray(np.minimum(values, self.stages * self.step_high).reshape(-1, self.states, self.arms))

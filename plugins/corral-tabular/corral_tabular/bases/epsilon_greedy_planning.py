@@ -55,6 +55,10 @@ class EpsilonGreedyPlanning(EpsilonGreedy):
         counts = Counts.fresh(len(given), self.states, self.arms, self.outcomes)
         return State(counts, np.array(given.epsilon, dtype=np.float64))
 
+    @property
+    def scratch(self) -> int:
+        return 3 * self.counted
+
     def policy(self, state: State, rows: Array) -> Ties:
         reward, transition = state.counts.take(rows).likely(PRIOR, PRIOR)
         backup = expected(reward, transition[..., : self.states])

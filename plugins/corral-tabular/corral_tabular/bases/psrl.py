@@ -1,6 +1,7 @@
 """PSRL: posterior sampling for reinforcement learning.
 
-Before every episode a model is drawn from the posterior, and the policy that is best in it is played:
+A model is drawn from the posterior before the first episode and whenever one has been learned, and the policy that is
+best in it is played:
 
     P(. | s, a) ~ Dirichlet(alpha + counts of outcomes),   r(s, a) ~ N(mu, 1/tau)
 
@@ -47,7 +48,7 @@ class Psrl(Tabular):
     name: ClassVar[str] = "psrl"
 
     prior_outcomes: float = parameter(
-        1.0, help="alpha: prior weight of every outcome of a step", validator=and_(ge(0.01), le(1e6))
+        1.0, help="alpha: prior weight of every outcome of a step", validator=and_(ge(0.05), le(1e6))
     )
     prior_precision: float = parameter(
         1.0, help="tau_0: prior precision of mean rewards, around 0", validator=and_(ge(1e-9), le(1e9))
@@ -63,6 +64,10 @@ class Psrl(Tabular):
     def init(self, given: Any, rng: Generator) -> State:
         counts = Counts.fresh(len(given), self.states, self.arms, self.outcomes)
         return State(counts, self._sampled(counts, np.arange(len(given)), rng))
+
+    @property
+    def scratch(self) -> int:
+        return 3 * self.counted
 
     def policy(self, state: State, rows: Array) -> Table:
         return state.policy.take(rows)

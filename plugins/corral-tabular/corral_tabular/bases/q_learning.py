@@ -49,9 +49,7 @@ class QLearning(EpsilonGreedy):
 
     rate: Literal["mean", "stage"] = parameter("mean", help="learning rate: 1/n, or (H + 1)/(H + n)")
     optimistic: bool = parameter(False, help="start with the most that can be earned, not with 0")
-    step_high: float | None = parameter(
-        None, help="most that a step pays in the mean; left out, what the environment says"
-    )
+    step_high: float | None = parameter(None, help="most that a step pays; left out, what the environment says")
 
     @classmethod
     def examples(cls) -> list[Self]:

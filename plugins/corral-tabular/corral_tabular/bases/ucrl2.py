@@ -1,14 +1,14 @@
 """UCRL2 for episodes of H steps: the best policy in the best model that is plausible.
 
 Rewards and transitions are the same at every stage. With n visits of (s, a), p the frequencies of its outcomes and r
-its mean reward, plausible are rewards up to r + w_r and transitions within w_p of p, in the L1 norm; backward induction
-takes the largest of both at every stage (extended value iteration, optimism.py). Versions differ in w and in when the
-policy is computed anew:
+its mean reward above the least, plausible are rewards up to r + w_r above the least, and transitions within w_p of p,
+in the L1 norm; backward induction takes the largest of both at every stage (extended value iteration, optimism.py).
+Versions differ in w and in when the policy is computed anew:
 
 - `jaksch` (the source): w_r = R sqrt(7 ln(2SAt/delta)/(2n)), w_p = sqrt(14 S ln(2At/delta)/n), t the number of the next
   step and R the range of a reward; after an episode in which the visits of some (s, a) doubled.
 - `tabularl` (what TabulaRL plays): w_r = R sqrt(4 ln(2SA(e+1)/delta)/n), w_p = sqrt(4 S ln(2SA(e+1)/delta)/n), e the
-  number of the episode; after every episode. A trace of prior: weight 1e-4 on a reward of 0, 1e-5 on every outcome.
+  number of the episode; after every episode. A trace of prior: weight 1e-4 on the least reward, 1e-5 on every outcome.
   delta is 0.05 unless said.
 
 n is at least 1, and `scale` multiplies w. TabulaRL computes the optimistic transition in the place of its estimate, so
@@ -82,8 +82,8 @@ class Ucrl2(Tabular):
     delta: float = fitted(
         help="failure probability of the bounds; of TabulaRL 0.05", validator=and_(gt(0), lt(1)), knob=True
     )
-    step_low: float = fitted(help="least that a step pays in the mean")
-    step_high: float = fitted(help="most that a step pays in the mean")
+    step_low: float = fitted(help="least that a step pays")
+    step_high: float = fitted(help="most that a step pays")
 
     def __attrs_post_init__(self) -> None:
         if self.aliased and self.version != "tabularl":
@@ -114,6 +114,10 @@ class Ucrl2(Tabular):
     @property
     def rarely_changes(self) -> bool:
         return self.version == "jaksch"
+
+    @property
+    def scratch(self) -> int:
+        return 9 * self.counted
 
     def changed(self, state: State, rows: Array) -> Array:
         return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
@@ -153,9 +157,10 @@ class Ucrl2(Tabular):
     def _planned(self, state: State, rows: Array) -> Ties:
         """The best policy in the best plausible model of these rows."""
         counts = state.counts.take(rows)
-        reward, transition = self._likely(counts)
-        reward_width, width = self._widths(state, rows, counts)
-        hopeful = reward + reward_width
+        arrived = counts.led.sum(axis=3)
+        reward, transition = self._likely(counts, arrived)
+        reward_width, width = self._widths(state, rows, counts, arrived)
+        hopeful = self.step_low + reward + reward_width
         end = np.zeros((len(rows), self.outcomes - self.states))  # the end of an episode is worth nothing
 
         def backup(stage: int, value: Array) -> Array:
@@ -170,15 +175,18 @@ class Ucrl2(Tabular):
         values = backward(backup, rows=len(rows), states=self.states, stages=self.stages)
         return ties(values, np.zeros(len(rows)))
 
-    def _likely(self, counts: Counts) -> tuple[Array, Array]:
+    def _likely(self, counts: Counts, arrived: Array) -> tuple[Array, Array]:
+        """Mean rewards above the least, and probabilities of outcomes: all alike where nothing was seen."""
+        above = counts.replace(reward=counts.reward - self.step_low * counts.taken)
         if self.version == "tabularl":
-            return counts.likely(PRIOR_OUTCOMES, PRIOR_REWARD)
-        arrived = np.maximum(counts.led.sum(axis=3, keepdims=True), 1.0)
-        return counts.reward / np.maximum(counts.taken, 1.0), counts.led / arrived
+            return above.likely(PRIOR_OUTCOMES, PRIOR_REWARD)
+        known = arrived[..., None] > 0
+        transition = np.where(known, counts.led, 1.0) / np.where(known, arrived[..., None], self.outcomes)
+        return above.reward / np.maximum(counts.taken, 1.0), transition
 
-    def _widths(self, state: State, rows: Array, counts: Counts) -> tuple[Array, Array]:
+    def _widths(self, state: State, rows: Array, counts: Counts, arrived: Array) -> tuple[Array, Array]:
         """Of rewards and of transitions."""
-        visits, arrived = np.maximum(counts.taken, 1.0), np.maximum(counts.led.sum(axis=3), 1.0)
+        visits, arrived = np.maximum(counts.taken, 1.0), np.maximum(arrived, 1.0)
         pairs, delta = self.states * self.arms, state.delta.take(rows)
         if self.version == "tabularl":
             log = np.log(2 * pairs * (state.episodes.take(rows) + 2) / delta)  # of episode e = episodes + 1

@@ -19,23 +19,17 @@ np.float64(3.3973)
 
 from __future__ import annotations
 
-from functools import cache
-from typing import ClassVar, Self
+from functools import lru_cache
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
 from attrs.validators import ge, gt, optional
-from numpy.random import Generator
 
 from corral_core.mdp.finite import FiniteMdp, Model, unit_rewards
 from corral_core.protocols import Problem, parameter
-from corral_core.rows import Array, Rows
 
 LEFT, RIGHT = 0, 1
-
-
-class Swimmers(Rows):
-    row: Array  # (rows,): all swim in the same river
 
 
 @attrs.frozen
@@ -64,14 +58,11 @@ class RiverSwim(FiniteMdp):
         high = float(self.stages) if self.high is None else self.high
         return unit_rewards(self.name, states=self.states, arms=2, stages=self.stages, high=high)
 
-    def draw(self, rows: int, rng: Generator) -> Swimmers:
-        return Swimmers(np.arange(rows))
-
-    def model(self, instance: Swimmers) -> Model:
+    def model(self, instance: Any) -> Model:
         return self.river
 
 
-@cache
+@lru_cache(maxsize=8)
 def river(states: int, stages: int) -> Model:
     """So many states, and episodes of so many steps."""
     transition, reward = np.zeros((states, 2, states)), np.zeros((states, 2))
