@@ -15,6 +15,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
+from corral_adapters.environments.spaces import finite
 from corral_adapters.libraries import library
 from corral_core.errors import CorralError
 from corral_core.parsing import shown
@@ -94,6 +95,8 @@ class Transitions:
 
 
 def _size(space: Any, what: str) -> int:
+    if finite(space) is None:
+        raise CorralError(f"its {what} must be finitely many, and are a {type(space).__name__}")
     if not isinstance(space, library("gymnasium.spaces", "gymnasium").Discrete) or space.start != 0:
         raise CorralError(f"its {what} must be numbered from 0 on, as in P, and are {shown(space)}; {INSTEAD}")
     return int(space.n)
