@@ -38,8 +38,9 @@ def _numbers_in(value: Any, what: str, count: int | None, shape: tuple[int, ...]
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.shape == shape):
         raise CorralError(f"in an episode {what} must be whole numbers of shape {shape}, not {_array(value)}")
     if value.size and (value.min() < 0 or (count is not None and value.max() >= count)):
-        wrong = value[(value < 0) | (value >= (np.inf if count is None else count))][0]
-        raise CorralError(f"in an episode {what} must lie in 0 to {'...' if count is None else count - 1}, not {wrong}")
+        wrong = value.min() if value.min() < 0 else value.max()
+        allowed = "be at least 0" if count is None else f"lie in 0 to {count - 1}"
+        raise CorralError(f"in an episode {what} must {allowed}, not {wrong}")
 
 
 def trajectory_in(experience: Any, problem: Problem, rows: int) -> Trajectory:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from corral_core.environments import EpisodicMdp, chosen
 from corral_core.errors import CorralError
-from corral_core.mdp.planning import Backup, backward, best
+from corral_core.mdp.planning import Worth, backward, best
 from corral_core.protocols import Problem
 from corral_core.rows import Array, Rows
 
@@ -48,7 +48,7 @@ class Model(Rows):
         model = cls(probability, _cumulative(probability), reward, np.empty(0), following, ends, first)
         return model.replace(optimal=model.values(stages))
 
-    def values(self, stages: int, worth: Backup = best) -> Array:
+    def values(self, stages: int, worth: Worth = best) -> Array:
         """Action-values (worlds, stages, states, actions): the optimal ones, or those of a policy (planning.py)."""
         worlds, _, states = self.probability.shape[:3]
         return backward(self.backup, rows=worlds, states=states, stages=stages, worth=worth)

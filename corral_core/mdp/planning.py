@@ -22,6 +22,8 @@ from corral_core.rows import Array
 
 Backup = Callable[[int, Array], Array]
 """Of a stage and the values of the next, (rows, states): the action-values (rows, states, actions) of the stage."""
+Worth = Callable[[int, Array], Array]
+"""Of a stage and its action-values, (rows, states, actions): what its states are worth, (rows, states)."""
 
 
 def best(stage: int, values: Array) -> Array:
@@ -36,7 +38,7 @@ def worst(stage: int, values: Array) -> Array:
     return found
 
 
-def following(policy: Array) -> Backup:
+def following(policy: Array) -> Worth:
     """What a state is worth to a policy, (rows, stages, states, actions) probabilities."""
 
     def worth(stage: int, values: Array) -> Array:
@@ -45,7 +47,7 @@ def following(policy: Array) -> Backup:
     return worth
 
 
-def backward(backup: Backup, *, rows: int, states: int, stages: int, worth: Backup = best) -> Array:
+def backward(backup: Backup, *, rows: int, states: int, stages: int, worth: Worth = best) -> Array:
     """The action-values of every stage, (rows, stages, states, actions)."""
     value = np.zeros((rows, states))
     for stage in reversed(range(stages)):
