@@ -1,5 +1,6 @@
 """What goes wrong in a way the user can mend, and what they are warned of."""
 
+import os
 import warnings
 
 
@@ -18,3 +19,27 @@ def warn_plainly() -> None:
         return f"Warning: {' '.join(str(message).split())}\n"
 
     warnings.formatwarning = line
+
+
+def reason(error: BaseException) -> str:
+    """An exception in one line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def place(error: BaseException) -> str:
+    """Where it was raised: the last line outside Corral, numpy, attrs and Python itself, in brackets; or nothing."""
+    libraries = {"corral_core", "numpy", "attr", "attrs", "importlib", os.path.basename(os.path.dirname(os.__file__))}
+    found = ""
+    trace = error.__traceback__
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        parts = path.replace("\\", "/").split("/")
+        inside = parts[parts.index("site-packages") + 1 :] if "site-packages" in parts else parts
+        if not path.startswith("<") and not libraries & set(inside[:-1]):
+            found = f" ({parts[-1]}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return found

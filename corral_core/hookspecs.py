@@ -23,17 +23,17 @@ class Entry(NamedTuple):
 
 @hookspec
 def corral_bases() -> list[Entry]:  # type: ignore[empty-body]
-    """Base algorithms: targets are classes that follow `corral_core.protocols.Base`."""
+    """Base algorithms: targets are classes that follow `corral_core.protocols.base.Base`."""
 
 
 @hookspec
 def corral_metas() -> list[Entry]:  # type: ignore[empty-body]
-    """Meta-algorithms: targets are classes that follow `corral_core.protocols.Meta`."""
+    """Meta-algorithms: targets are classes that follow `corral_core.protocols.meta.Meta`."""
 
 
 @hookspec
 def corral_environments() -> list[Entry]:  # type: ignore[empty-body]
-    """Environments: targets are classes that follow `corral_core.protocols.Environment`."""
+    """Environments: targets are classes that follow `corral_core.protocols.environment.Environment`."""
 
 
 @hookspec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 import types
@@ -12,6 +11,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 import attrs
 
 from corral_core.errors import CorralError
+from corral_core.suggestions import suggestion
 
 T = TypeVar("T")
 
@@ -47,15 +47,6 @@ def check_keys(values: Mapping[str, Any], allowed: Iterable[str], where: str) ->
     for key in values:
         if key not in allowed:
             raise CorralError(f"{where} has no {key!r}{suggestion(key, allowed)}")
-
-
-def suggestion(word: str, allowed: Iterable[str]) -> str:
-    """What the user may have meant, to end a sentence with."""
-    allowed = list(allowed)
-    near = difflib.get_close_matches(word, allowed, n=3)
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; it takes {', '.join(allowed)}" if allowed else "; it takes none"
 
 
 def convert(value: Any, kind: Any, where: str) -> Any:

@@ -22,7 +22,7 @@ from corral_core.checks.cases import Case, cases_of, checks_of
 from corral_core.checks.names import subjects_of
 from corral_core.checks.rules import Broken, Check, ConformanceWarning, expectations
 from corral_core.errors import CorralError
-from corral_core.protocols import Environment
+from corral_core.protocols.environment import Environment
 
 
 def conformance(

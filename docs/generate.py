@@ -22,8 +22,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from corral_core.cli import command_line
 from corral_core.cli.describe import needs, parameter_rows
-from corral_core.plugins import KINDS, Kind, Plugins, Registered
-from corral_core.registry import Registry
+from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered
+from corral_core.registry.names import Registry
 
 DOCS = Path(__file__).parent
 GENERATED = "*This page is written by `python docs/generate.py`; what it says is in the code.*"

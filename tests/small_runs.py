@@ -6,9 +6,9 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from corral_core import runner
-from corral_core.experiment import Experiment, parse
-from corral_core.results import Result
+from corral_core.experiments.experiment import Experiment, parse
+from corral_core.runs import runner
+from corral_core.runs.results import Result
 
 
 def small(**changes: Any) -> Experiment:

@@ -11,19 +11,12 @@ from corral_mab.bases.rate import Rate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corral_core.bounds import (
-    Bound,
-    BoundTable,
-    Term,
-    corral_guarantee,
-    corral_rate,
-    exp3p_guarantee,
-    exp3p_rate,
-    smoothing_needs,
-    target,
-)
-from corral_core.protocols import Base, Problem
-from corral_core.registry import get_registry
+from corral_core.bounds import Bound, BoundTable, Term
+from corral_core.experiments.guarantee import smoothing_needs
+from corral_core.metas.learning_rates import corral_guarantee, corral_rate, exp3p_guarantee, exp3p_rate, target
+from corral_core.protocols.base import Base
+from corral_core.protocols.problem import Problem
+from corral_core.registry.names import get_registry
 from corral_core.rows import Array
 
 some = settings(max_examples=60, deadline=None, derandomize=True, database=None)

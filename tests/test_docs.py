@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from corral_core.claims import stated
 from corral_core.cli import COMMANDS, command_line
-from corral_core.experiment import parse, read, sweep
-from corral_core.plugins import HOOKS, KINDS, Plugins
-from corral_core.registry import get_registry
+from corral_core.experiments.claims import stated
+from corral_core.experiments.experiment import parse
+from corral_core.experiments.source import read, sweep
+from corral_core.registry.discovery import HOOKS, KINDS, Plugins
+from corral_core.registry.names import get_registry
 
 sys.path.insert(0, str(Path(__file__).parent))
 from documentation import PAGES, ROOT, blocks, blocks_and_output, corral, install, python, write

@@ -6,7 +6,7 @@ import resource
 import numpy as np
 import pytest
 
-from corral_core.memory import keep_freed_memory
+from corral_core.engines.machine import keep_freed_memory
 
 
 def faults(rounds: int) -> int:

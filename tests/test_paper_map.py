@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corral_core.registry import get_registry
+from corral_core.registry.names import get_registry
 
 ROOT = Path(__file__).parent.parent
 MAP, ERRATA = ROOT / "docs" / "paper.md", ROOT / "docs" / "errata.md"

@@ -7,8 +7,9 @@ import pytest
 from attrs.validators import gt
 
 from corral_core.errors import CorralError
-from corral_core.parsing import build, convert, parameters, shown, suggestion
-from corral_core.protocols import parameter
+from corral_core.parsing import build, convert, parameters, shown
+from corral_core.protocols.parameters import parameter
+from corral_core.suggestions import suggestion
 
 
 @attrs.frozen

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from corral_core.cli import command_line
-from corral_core.plugins import Plugins
-from corral_core.registry import Registry
+from corral_core.registry.discovery import Plugins
+from corral_core.registry.names import Registry
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ("command-line.md", "catalogue.md")

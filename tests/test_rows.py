@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from corral_core.errors import CorralError
-from corral_core.rows import Array, Log, Rows, object_array
+from corral_core.log import Log
+from corral_core.rows import Array, Rows, object_array
 
 
 class Inner(Rows):

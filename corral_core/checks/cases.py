@@ -18,11 +18,12 @@ from corral_core.checks.rules import Checks, Outcome
 from corral_core.checks.states import STATES
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import small_worlds
-from corral_core.classes import check_class
-from corral_core.errors import CorralError
-from corral_core.plugins import reason
-from corral_core.protocols import Base, Environment, Meta
-from corral_core.registry import Registry
+from corral_core.errors import CorralError, reason
+from corral_core.protocols.base import Base
+from corral_core.protocols.environment import Environment
+from corral_core.protocols.meta import Meta
+from corral_core.registry.classes import check_class
+from corral_core.registry.names import Registry
 
 Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 

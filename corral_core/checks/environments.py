@@ -13,10 +13,12 @@ from corral_core.checks.rules import Checks, broken, description_of, nothing_glo
 from corral_core.checks.streams import Streams, draw_by_rows
 from corral_core.checks.trial import named, taken
 from corral_core.checks.worlds import any_action
-from corral_core.environments import Bandit, EpisodicMdp
-from corral_core.guards import features_in, observation_in
-from corral_core.protocols import Environment, Observation, Play, Problem, Trajectory
+from corral_core.environments.bandit import Bandit
+from corral_core.environments.episodic_mdp import EpisodicMdp
+from corral_core.protocols.environment import Environment, Play
+from corral_core.protocols.problem import Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows
+from corral_core.selection.validation import features_in, observation_in
 
 ENVIRONMENTS = Checks()
 demand = ENVIRONMENTS.demand

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 
 from corral_core.checks.rules import Checks, broken
-from corral_core.chunks import run_chunk
-from corral_core.experiment import load, parse
+from corral_core.engines.chunks import run_chunk
+from corral_core.experiments.experiment import load, parse
 
 EXPERIMENTS = Checks()
 demand = EXPERIMENTS.demand

@@ -13,10 +13,10 @@ from corral_core.bounds import Bound, Term
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
 from corral_core.checks.streams import Streams, draw_by_rows
 from corral_core.checks.trial import fingerprint, named, unchanged
-from corral_core.guards import choice_of, verdict_of
 from corral_core.metas.sampling import among
-from corral_core.protocols import Meta, MetaProblem
+from corral_core.protocols.meta import Meta, MetaProblem
 from corral_core.rows import Array
+from corral_core.selection.validation import choice_of, verdict_of
 
 METAS = Checks()
 demand = METAS.demand

@@ -10,11 +10,11 @@ import attrs
 
 from corral_core.checks.cases import Case, cases_of
 from corral_core.checks.experiments import ExperimentCase
-from corral_core.errors import CorralError
-from corral_core.experiment import is_file
-from corral_core.plugins import Kind, Plugin, Registered, normal, place, reason
-from corral_core.protocols import Environment
-from corral_core.registry import Registry, get_registry
+from corral_core.errors import CorralError, place, reason
+from corral_core.experiments.source import is_file
+from corral_core.protocols.environment import Environment
+from corral_core.registry.discovery import Kind, Plugin, Registered, normal
+from corral_core.registry.names import Registry, get_registry
 
 CHECKED: tuple[Kind, ...] = ("base", "meta", "environment", "experiment")
 

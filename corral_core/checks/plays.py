@@ -12,7 +12,7 @@ from corral_core.checks.rules import Checks, broken, nothing_global_drawn, shown
 from corral_core.checks.streams import draw_by_rows
 from corral_core.checks.trial import BaseCase, Trial, arrays_of, compare
 from corral_core.errors import CorralError
-from corral_core.protocols import Base
+from corral_core.protocols.base import Base
 from corral_core.rows import Rows
 
 PLAYS = Checks()

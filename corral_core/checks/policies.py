@@ -10,10 +10,11 @@ import numpy as np
 from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.streams import Streams
 from corral_core.checks.trial import HORIZON, TURNS, BaseCase
-from corral_core.fitting import given_rows
-from corral_core.players import Smooth
-from corral_core.protocols import Feedback, Observation, action_of
-from corral_core.rows import Array, Log, stack
+from corral_core.log import Log
+from corral_core.players.smoothing import Smooth
+from corral_core.protocols.problem import Feedback, Observation, action_of
+from corral_core.rows import Array, stack
+from corral_core.selection.setup import given_rows
 
 POLICIES = Checks()
 demand = POLICIES.demand

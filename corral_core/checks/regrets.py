@@ -12,9 +12,10 @@ from corral_core.checks.environments import PLAYS, EnvironmentCase, Visit
 from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.trial import arrays_of
 from corral_core.checks.worlds import any_action, legal
-from corral_core.environments import Bandit, EpisodicMdp
-from corral_core.mdp.finite import FiniteMdp
-from corral_core.protocols import Observation
+from corral_core.environments.bandit import Bandit
+from corral_core.environments.episodic_mdp import EpisodicMdp
+from corral_core.environments.finite_mdp import FiniteMdp
+from corral_core.protocols.problem import Observation
 from corral_core.rows import Array
 
 REGRETS = Checks()

@@ -12,7 +12,9 @@ from corral_core.checks.rules import Checks, broken, shown
 from corral_core.checks.streams import Streams
 from corral_core.checks.trial import TURNS, BaseCase, Trial, compare, compare_plays, held, unchanged
 from corral_core.errors import CorralError
-from corral_core.protocols import Base, action_of, kin, knobs
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import kin, knobs
+from corral_core.protocols.problem import action_of
 
 ROWS = Checks()
 demand = ROWS.demand

@@ -10,9 +10,10 @@ from typing import Any, Literal, NoReturn
 import attrs
 import numpy as np
 
-from corral_core.errors import CorralError
-from corral_core.parsing import parameters, suggestion
-from corral_core.plugins import NAME, place, reason
+from corral_core.errors import CorralError, place, reason
+from corral_core.parsing import parameters
+from corral_core.registry.discovery import NAME
+from corral_core.suggestions import suggestion
 
 Result = Literal["passed", "failed", "warning", "expected", "not run"]
 

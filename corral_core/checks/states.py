@@ -13,7 +13,7 @@ from corral_core.checks.rules import Checks, broken, description_of, shown
 from corral_core.checks.trial import HORIZON, TURNS, BaseCase, Moment, Trial, compare, fingerprint, held, unchanged
 from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
-from corral_core.protocols import Feedback
+from corral_core.protocols.problem import Feedback
 from corral_core.rows import Array, Rows
 
 SLACK = 256  # bytes a row that need not be reckoned

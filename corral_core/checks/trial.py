@@ -13,11 +13,13 @@ import numpy as np
 
 from corral_core.checks.rules import broken, same, shown
 from corral_core.checks.streams import Streams
-from corral_core.fitting import given_rows
-from corral_core.guards import actions_in, record_of
-from corral_core.players import Player
-from corral_core.protocols import Base, Environment, Feedback, Observation, Problem, Trajectory
+from corral_core.players.plain import Player
+from corral_core.protocols.base import Base
+from corral_core.protocols.environment import Environment
+from corral_core.protocols.problem import Feedback, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows, object_array, stack
+from corral_core.selection.setup import given_rows
+from corral_core.selection.validation import actions_in, record_of
 
 HORIZON = 40  # that bases are resolved with: more plays than any check makes
 TURNS = 12  # enough for every arm of a small world to be played more than once

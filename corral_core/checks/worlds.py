@@ -12,9 +12,12 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.environments import Bandit, EpisodicMdp, chosen, gaussian
-from corral_core.mdp.planning import backward
-from corral_core.protocols import NOTHING, Environment, Observation, Problem, parameter
+from corral_core.environments.bandit import Bandit, chosen, gaussian
+from corral_core.environments.episodic_mdp import EpisodicMdp
+from corral_core.environments.planning import backward
+from corral_core.protocols.environment import Environment
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
 
 NOISE = 0.3

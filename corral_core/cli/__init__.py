@@ -15,8 +15,8 @@ import typer.core
 
 from corral_core import ONE_THREAD, __version__
 from corral_core.errors import CorralError, Interrupted, warn_plainly
-from corral_core.plugins import Plugins
-from corral_core.registry import get_registry
+from corral_core.registry.discovery import Plugins
+from corral_core.registry.names import get_registry
 
 # The order of the help. Each module has a function register(app).
 COMMANDS = (
@@ -24,8 +24,8 @@ COMMANDS = (
     "compare",
     "describe",
     "check",
-    "bench",
-    "new_plugin",
+    "bench.command",
+    "new_plugin.command",
     "list_bases",
     "list_metas",
     "list_environments",

@@ -42,7 +42,7 @@ def check(
     from corral_core.checks.names import subjects_of
     from corral_core.checks.rules import judged, out_of_date
     from corral_core.cli.listing import show_json
-    from corral_core.cli.text import say
+    from corral_core.terminal import say
 
     expected = _expected(expect or [])
     with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints has no place in our output
@@ -71,8 +71,8 @@ def check(
 def _hint(names: list[str]) -> None:
     """A base may be called like its plugin: say how to check all that the plugin brings."""
     from corral_core.checks.names import plugin_called
-    from corral_core.cli.text import say
-    from corral_core.registry import get_registry
+    from corral_core.registry.names import get_registry
+    from corral_core.terminal import say
 
     registry = get_registry()
     for name in names:
@@ -94,7 +94,7 @@ def _expected(given: list[str]) -> dict[str, str]:
 def _show(subject: Subject, outcomes: list[Outcome]) -> None:
     """A table, a line a check, and below it what failed and why."""
     from corral_core.cli.listing import show_table
-    from corral_core.cli.text import say
+    from corral_core.terminal import say
 
     cases = f" in {len(subject.cases)} cases" if len(subject.cases) > 1 else ""
     print(f"{subject.kind} {subject.name}{cases}")

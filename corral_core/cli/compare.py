@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from corral_core.comparison import Row, Table
-    from corral_core.statistics import Interval
+    from corral_core.analysis.comparison import Row, Table
+    from corral_core.analysis.statistics import Interval
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def compare(
 
     Curves that met the same problems are compared replicate by replicate.
     """
-    from corral_core.comparison import compare as compared
+    from corral_core.analysis.comparison import compare as compared
 
     tables = compared(run, curves=curve or (), against=against, at=at, level=level, bootstrap=bootstrap)
     if as_json:
@@ -46,7 +46,7 @@ def compare(
 
 def _print_table(table: Table, level: float) -> None:
     from corral_core.cli.listing import show_table
-    from corral_core.cli.text import plays, say
+    from corral_core.terminal import plays, say
 
     counts = sorted({len(row.entry.final) for row in table.rows})
     replicates = " or ".join(f"{count:,}" for count in counts) + f" replicate{'s' * (counts != [1])}"
@@ -67,7 +67,7 @@ def _written(interval: Interval, signed: bool = False) -> str:
     """With a margin where both sides are alike, as those of t intervals are; otherwise from where to where."""
     import math
 
-    from corral_core.cli.text import number
+    from corral_core.terminal import number
 
     def shown(value: float) -> str:
         return "+" * (signed and value > 0) + number(value)
@@ -82,7 +82,7 @@ def _written(interval: Interval, signed: bool = False) -> str:
 
 def verdict(table: Table, row: Row) -> str:
     """A word or two for the table."""
-    from corral_core.statistics import Verdict
+    from corral_core.analysis.statistics import Verdict
 
     better, worse = ("better", "worse") if table.regret else ("worse", "better")
     words = {
@@ -97,7 +97,7 @@ def verdict(table: Table, row: Row) -> str:
 
 
 def _explain(tables: list[Table], level: float, bootstrap: bool) -> None:
-    from corral_core.cli.text import say
+    from corral_core.terminal import say
 
     differing = [row for table in tables for row in table.rows if row.difference is not None]
     methods = dict.fromkeys(_method(row, bootstrap) for row in differing)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 
 if TYPE_CHECKING:
-    from corral_core.experiment import Experiment
-    from corral_core.guarantee import Guarantee
-    from corral_core.plugins import Registered
+    from corral_core.experiments.experiment import Experiment
+    from corral_core.experiments.guarantee import Guarantee
+    from corral_core.registry.discovery import Registered
 
 
 def register(app: typer.Typer) -> None:
@@ -25,8 +25,8 @@ def describe(
     Parameters, bound and source; for an experiment, the guarantee that holds for it, and which preconditions fail.
     """
     from corral_core.errors import CorralError
-    from corral_core.experiment import is_file
-    from corral_core.registry import get_registry
+    from corral_core.experiments.source import is_file
+    from corral_core.registry.names import get_registry
 
     if is_file(name):
         _describe_experiment(name)
@@ -44,8 +44,8 @@ def describe(
 
 
 def _describe_class(entry: Registered) -> None:
-    from corral_core.cli.text import say, say_paragraphs
-    from corral_core.registry import get_registry
+    from corral_core.registry.names import get_registry
+    from corral_core.terminal import say, say_paragraphs
 
     cls: Any = get_registry().load(entry.kind, entry.name)
     print(f"{entry.name}: a{'n' if entry.kind[0] in 'aeiou' else ''} {entry.kind} of {entry.plugin}")
@@ -111,9 +111,9 @@ def _print_parameters(cls: Any) -> None:
 
 
 def _describe_experiment(name: str, plugin: str | None = None) -> None:
-    from corral_core.cli.text import plays, say
-    from corral_core.experiment import load
-    from corral_core.guarantee import guarantees
+    from corral_core.experiments.experiment import load
+    from corral_core.experiments.guarantee import guarantees
+    from corral_core.terminal import plays, say
 
     points = load(name)
     first = points[0]
@@ -142,7 +142,7 @@ def _grouped(names: list[str]) -> list[str]:
 
 
 def _print_guarantee(point: Experiment, guarantee: Guarantee) -> None:
-    from corral_core.cli.text import number, say
+    from corral_core.terminal import number, say
 
     print(f"\nThe paper's theorem for {guarantee.curve}{' at ' + point.at if point.at else ''}")
     say(f"regret of order {guarantee.formula}", "  ", "    ")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corral_core.plugins import Kind
-from corral_core.registry import get_registry
+from corral_core.registry.discovery import Kind
+from corral_core.registry.names import get_registry
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -3,7 +3,7 @@
 import typer
 
 from corral_core.cli.listing import AsJson, show_json, show_table
-from corral_core.registry import get_registry
+from corral_core.registry.names import get_registry
 
 
 def register(app: typer.Typer) -> None:

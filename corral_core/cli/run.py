@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from corral_core.experiment import Experiment
-    from corral_core.results import Result
+    from corral_core.experiments.experiment import Experiment
+    from corral_core.runs.results import Result
 
 AHEAD = 4  # workers that start at once; more start when the experiment is known
 
@@ -38,9 +38,9 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Play an experiment and show what it cost."""
+    from corral_core.engines.workers import cores, started_ahead
     from corral_core.errors import CorralError
-    from corral_core.registry import get_registry
-    from corral_core.workers import cores, started_ahead
+    from corral_core.registry.names import get_registry
 
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
@@ -56,7 +56,7 @@ def run(
     else:
         _print_tables(points, results)
         if out is not None:
-            from corral_core.store import Run
+            from corral_core.runs.folder import Run
 
             print(f"\nThe curves of every replicate are in {out}, checksum {(Run.open(out).checksum or '')[:12]}")
 
@@ -64,11 +64,12 @@ def run(
 def _points(experiment: str, out: Path | None, **changed: int | None) -> tuple[list[Experiment], Path | None]:
     """What is to be played, and where it is kept: an experiment, or the folder of one that was begun."""
     from corral_core.errors import CorralError
-    from corral_core.experiment import is_registered, load, parse
+    from corral_core.experiments.experiment import load, parse
+    from corral_core.experiments.source import is_registered
 
     if is_registered(experiment) or not os.path.isfile(os.path.join(experiment, "experiment.json")):
         return load(experiment, **changed), out
-    from corral_core.store import Run
+    from corral_core.runs.folder import Run
 
     if out is not None or any(value is not None for value in changed.values()):
         raise CorralError(f"{experiment} is a run that was begun: it goes on as it is, without --out or other settings")
@@ -84,9 +85,9 @@ def _played(
     as_json: bool,
     mixed_versions: bool,
 ) -> list[Result]:
-    from corral_core.cli.watching import watcher
+    from corral_core.cli.progress.watching import watcher
     from corral_core.errors import Interrupted
-    from corral_core.runner import play
+    from corral_core.runs.runner import play
 
     watch = watcher(points, quiet=quiet, as_json=as_json)
     try:
@@ -96,7 +97,7 @@ def _played(
 
 
 def _how_to_go_on(out: Path | None) -> str:
-    from corral_core.store import Run
+    from corral_core.runs.folder import Run
 
     if out is None:
         return "Nothing was kept; with --out FOLDER a run can go on later."
@@ -107,7 +108,7 @@ def _how_to_go_on(out: Path | None) -> str:
 
 
 def _announce(points: list[Experiment]) -> None:
-    from corral_core.cli.text import counted, plays, say
+    from corral_core.terminal import counted, plays, say
 
     first = points[0]
     if first.question:
@@ -175,7 +176,7 @@ def _measured(results: list[Result]) -> str:
 
 def _mean_and_error(result: Result) -> tuple[str, str]:
     """The standard error is empty where there is only one replicate."""
-    from corral_core.cli.text import number
+    from corral_core.terminal import number
 
     measured = result.measured
     return number(measured.mean[-1]), number(measured.error[-1]) if result.replicates > 1 else ""
@@ -184,7 +185,7 @@ def _mean_and_error(result: Result) -> tuple[str, str]:
 def _print_plays(results: list[Result]) -> None:
     """How often each meta played each base."""
     from corral_core.cli.listing import show_table
-    from corral_core.cli.text import number
+    from corral_core.terminal import number
 
     chosen = [result for result in results if result.line.meta is not None and len(result.line.bases) > 1]
     if not chosen:

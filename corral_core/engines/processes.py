@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
-from corral_core.chunks import Task
-from corral_core.engines import Done, Engine, Lost, run_task
-from corral_core.experiment import Experiment, parse
-from corral_core.simulation import bytes_per_row
-from corral_core.watch import Progress, Watch
-from corral_core.workers import Died, Worker, hire
+from corral_core.engines.chunks import Task
+from corral_core.engines.engine import Done, Engine, Lost, run_task
+from corral_core.engines.progress import Progress, Watch
+from corral_core.engines.workers import Died, Worker, hire
+from corral_core.experiments.experiment import Experiment, parse
+from corral_core.simulation.memory import bytes_per_row
 
 _points: dict[int, Experiment] = {}
 

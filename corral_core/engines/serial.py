@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from corral_core.chunks import Task
-from corral_core.engines import Done, Engine, Lost, run_task
-from corral_core.experiment import Experiment
-from corral_core.memory import keep_freed_memory
-from corral_core.watch import Watch
+from corral_core.engines.chunks import Task
+from corral_core.engines.engine import Done, Engine, Lost, run_task
+from corral_core.engines.machine import keep_freed_memory
+from corral_core.engines.progress import Watch
+from corral_core.experiments.experiment import Experiment
 
 
 class Serial(Engine):

@@ -1,1 +1,1 @@
-"""Meta-algorithms, one a file, and the log-barrier solver they share."""
+"""The meta-algorithms of the core, one per file, with the log-barrier solver and the learning rates."""

@@ -16,10 +16,11 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.bounds import exp3p_rate, target
 from corral_core.errors import CorralError
-from corral_core.metas.sampling import among, draw, rate_of
-from corral_core.protocols import Meta, MetaProblem, Verdict, parameter
+from corral_core.metas.learning_rates import exp3p_rate, rate_of, target
+from corral_core.metas.sampling import among, draw
+from corral_core.protocols.meta import Meta, MetaProblem, Verdict
+from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.errors import CorralError
 from corral_core.rows import Array
-
-FORMULA = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*sqrt\(T\)\s*$")
 
 
 def draw(weights: Array, rng: Generator) -> tuple[Array, Array]:
@@ -33,19 +27,3 @@ def among(active: Array, weights: Array) -> Array:
     if not total.all():  # all the weight lay on bases that are dropped
         kept, total = np.where(total > 0, kept, active), np.where(total > 0, total, active.sum(axis=0))
     return np.asarray(kept / total)
-
-
-def rate_of(value: float | str, rounds: int, parameter: str) -> float | None:
-    """A rate the user gave: a positive number, or "20/sqrt(T)" with T in rounds; None for "auto"."""
-    if value == "auto":
-        return None
-    if isinstance(value, str):
-        match = FORMULA.match(value)
-        if not match:
-            raise CorralError(f'{parameter} must be a number, "auto" or a formula like "20/sqrt(T)", not "{value}"')
-        rate = float(match.group(1)) / math.sqrt(rounds)
-    else:
-        rate = float(value)
-    if not 0 < rate < math.inf:
-        raise CorralError(f"{parameter} must be positive and finite, not {value}")
-    return rate

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols import Meta, MetaProblem, Verdict
+from corral_core.protocols.meta import Meta, MetaProblem, Verdict
 from corral_core.rows import Array
 
 

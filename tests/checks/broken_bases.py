@@ -12,7 +12,7 @@ from breaking import rules
 from sound_bases import Policy, Sound, SoundWithLog, State
 
 from corral_core.bounds import Bound, Term
-from corral_core.protocols import parameter
+from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array, Rows
 
 SOUND = sound_bases.SOUND

@@ -9,9 +9,10 @@ import numpy as np
 from breaking import rules
 
 from corral_core.checks.worlds import SmallChain
-from corral_core.environments import Bandit, chosen, gaussian
-from corral_core.mdp.finite import FiniteMdp, Model
-from corral_core.protocols import Observation, Problem, parameter
+from corral_core.environments.bandit import Bandit, chosen, gaussian
+from corral_core.environments.finite_mdp import FiniteMdp, Model
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array, Rows
 
 BROKEN, breaks = rules()

@@ -10,7 +10,8 @@ import numpy as np
 from breaking import rules
 
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols import Meta, Verdict, parameter
+from corral_core.protocols.meta import Meta, Verdict
+from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
 BROKEN, breaks = rules()

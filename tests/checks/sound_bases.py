@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from corral_core.bases.lift import Lifted
 from corral_core.bounds import Bound, Term
-from corral_core.lift import Lifted
-from corral_core.protocols import Base, fitted, knob
-from corral_core.rows import Array, Log, Rows
+from corral_core.log import Log
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted, knob
+from corral_core.rows import Array, Rows
 
 
 class State(Rows):

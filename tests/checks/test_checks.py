@@ -17,7 +17,7 @@ from corral_core.checks.rules import Outcome, expectations, judged, out_of_date
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import Small
 from corral_core.errors import CorralError
-from corral_core.protocols import Meta
+from corral_core.protocols.meta import Meta
 
 sys.path.insert(0, str(Path(__file__).parent))
 import broken_bases

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from corral_core import cli
-from corral_core.environments import Bandit
-from corral_core.known import BRINGS
-from corral_core.registry import get_registry
+from corral_core.environments.bandit import Bandit
+from corral_core.registry.known import BRINGS
+from corral_core.registry.names import get_registry
 
 GOOD = """
 name = "good"

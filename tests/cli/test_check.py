@@ -12,9 +12,9 @@ from corral_core import cli
 from corral_core.checks import CHECKS
 from corral_core.checks.metas import MetaCase
 from corral_core.checks.names import subjects_of
-from corral_core.known import BRINGS
-from corral_core.plugins import Plugins
-from corral_core.registry import Registry
+from corral_core.registry.discovery import Plugins
+from corral_core.registry.known import BRINGS
+from corral_core.registry.names import Registry
 
 BROKEN = '''
 import attrs
@@ -142,8 +142,8 @@ def test_a_base_called_like_its_plugin_is_checked_alone(
 ) -> None:
     from importlib.metadata import EntryPoint
 
-    from corral_core import registry as registries
     from corral_core.checks import names
+    from corral_core.registry import names as registries
 
     source = PLUGIN.replace('"alias"', '"uniform-two"').replace('"missing"', '"lopsided"')
     (tmp_path / "plugin_of_two.py").write_text(source, encoding="utf-8")

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corral_core import cli, comparison, runner
+from corral_core import cli
+from corral_core.analysis import comparison
+from corral_core.analysis.comparison import compare, paired
+from corral_core.analysis.statistics import Interval, Verdict, bootstrap_difference, difference, holm, mean_interval
 from corral_core.cli.compare import verdict
-from corral_core.comparison import compare, paired
 from corral_core.errors import CorralError
-from corral_core.experiment import parse
-from corral_core.results import Result
-from corral_core.statistics import Interval, Verdict, bootstrap_difference, difference, holm, mean_interval
-from corral_core.store import Run
+from corral_core.experiments.experiment import parse
+from corral_core.runs import runner
+from corral_core.runs.folder import Run
+from corral_core.runs.results import Result
 
 SOURCE = {
     "name": "small",
@@ -240,7 +242,7 @@ def test_one_replicate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_rewards_are_better_when_higher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody knows the regret: the same run, with the regrets taken away."""
-    from corral_core.simulation import Record
+    from corral_core.simulation.record import Record
 
     play(tmp_path / "run", replicates=12, chunk=12)
     known = {result.line.name: result for result in Run.open(tmp_path / "run").results()}

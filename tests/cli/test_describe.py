@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from corral_core import cli
-from corral_core.experiment import read
-from corral_core.known import BRINGS
+from corral_core.experiments.source import read
 from corral_core.parsing import parameters
-from corral_core.plugins import Kind
-from corral_core.registry import get_registry
+from corral_core.registry.discovery import Kind
+from corral_core.registry.known import BRINGS
+from corral_core.registry.names import get_registry
 
 KINDS: tuple[Kind, ...] = ("base", "meta", "environment")
 CLASSES = [(kind, entry.name) for kind in KINDS for entry in get_registry().entries(kind)]

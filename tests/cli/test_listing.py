@@ -11,8 +11,8 @@ import typer
 from corral_core import __version__, cli
 from corral_core.cli.listing import show_table
 from corral_core.errors import CorralError
-from corral_core.plugins import Candidate, Plugins
-from corral_core.registry import Registry, get_registry
+from corral_core.registry.discovery import Candidate, Plugins
+from corral_core.registry.names import Registry, get_registry
 
 CORRAL = (sys.executable, "-c", "from corral_core.cli import main; main()")
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from corral_core import cli, files
+from corral_core import cli
+from corral_core.runs import files
 
 CORRAL = (sys.executable, "-c", "from corral_core.cli import main; main()")
 SMALL = """

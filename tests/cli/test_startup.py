@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from corral_core.registry import get_registry
+from corral_core.registry.names import get_registry
 
 SCRIPT = """
 import sys

@@ -10,7 +10,7 @@ import pytest
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
 from corral_core.metas.corral import Corral
-from corral_core.protocols import MetaProblem
+from corral_core.protocols.meta import MetaProblem
 from corral_core.rows import Array
 
 

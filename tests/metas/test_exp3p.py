@@ -11,7 +11,7 @@ from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
 from corral_core.metas.exp3p import Exp3P
 from corral_core.metas.uniform import Uniform
-from corral_core.protocols import Meta, MetaProblem
+from corral_core.protocols.meta import Meta, MetaProblem
 from corral_core.rows import Array
 
 

@@ -11,10 +11,13 @@ from numpy.random import Generator
 
 from corral_core.errors import CorralError
 from corral_core.metas.original_corral import OriginalCorral
-from corral_core.options import PRESETS, Options
-from corral_core.protocols import NOTHING, Base, Feedback, Meta, MetaProblem, Observation, Problem, Verdict, knob
+from corral_core.protocols.base import Base
+from corral_core.protocols.meta import Meta, MetaProblem, Verdict
+from corral_core.protocols.parameters import knob
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
-from corral_core.selection import Selection
+from corral_core.selection.options import PRESETS, Options
+from corral_core.selection.selection import Selection
 
 PROBLEM = Problem(arms=10, noise=0.5, low=0.0, high=2.0, horizon=100, delta=0.01)
 LENGTH = 60

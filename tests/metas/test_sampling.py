@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from corral_core.errors import CorralError
-from corral_core.metas.sampling import among, draw, rate_of
+from corral_core.metas.learning_rates import rate_of
+from corral_core.metas.sampling import among, draw
 
 BELOW_ONE = 1 - 2.0**-53  # the largest number that a generator returns
 

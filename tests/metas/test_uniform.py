@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 
 from corral_core.metas.uniform import Uniform
-from corral_core.protocols import MetaProblem
+from corral_core.protocols.meta import MetaProblem
 
 
 def test_every_base_is_as_likely_whatever_it_earns() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from corral_core.errors import CorralError
 from corral_core.parsing import shown
-from corral_core.protocols import Problem
+from corral_core.protocols.problem import Problem
 
 
 def library(module: str, extra: str) -> Any:

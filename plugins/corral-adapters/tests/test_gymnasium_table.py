@@ -14,10 +14,10 @@ from corral_adapters.environments.gymnasium import Gymnasium
 from corral_adapters.environments.gymnasium_table import GymnasiumTable
 from gymnasium.utils.seeding import np_random
 
-from corral_core.lift import lift
-from corral_core.mdp.planning import following
+from corral_core.bases.lift import lift
+from corral_core.environments.planning import following
 from corral_core.metas.corral import Corral
-from corral_core.simulation import try_out
+from corral_core.simulation.simulate import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
 from listed_tables import CLIFF, DRY, FORK, TAXI, bare, changed, listed, plain_value, registered

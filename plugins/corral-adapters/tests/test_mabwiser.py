@@ -11,10 +11,10 @@ from corral_mab.environments.arms import BernoulliArms, GaussianArms
 from mabwiser.mab import MAB, LearningPolicy, NeighborhoodPolicy
 
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows, group_kin
 from corral_core.metas.corral import Corral
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem
-from corral_core.simulation import try_out
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.selection.setup import given_rows, group_kin
+from corral_core.simulation.simulate import try_out
 
 PLAIN = Problem(arms=4, low=0.0, high=1.0)
 SHARED = Problem(arms=4, dimension=3, shared=True, changing=True, low=0.0, high=1.0)

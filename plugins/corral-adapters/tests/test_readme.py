@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corral_core.experiment import load, parse
+from corral_core.experiments.experiment import load, parse
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

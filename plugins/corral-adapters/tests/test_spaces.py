@@ -11,8 +11,8 @@ from corral_adapters.environments.gymnasium import Gymnasium
 from corral_adapters.environments.spaces import finite
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Tuple
 
-from corral_core.lift import lift
-from corral_core.simulation import try_out
+from corral_core.bases.lift import lift
+from corral_core.simulation.simulate import try_out
 
 SPACES = {
     "discrete": (Discrete(5), 5),

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corral_core.rows import Array, Log, Rows
+from corral_core.log import Log
+from corral_core.rows import Array, Rows
 from corral_glm.fit import fit
 from corral_glm.links import Link
 

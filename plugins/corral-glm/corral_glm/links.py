@@ -33,10 +33,10 @@ import attrs
 import numpy as np
 from scipy.special import expit, ndtr  # type: ignore[import-untyped]
 
-from corral_core.errors import CorralError
-from corral_core.parsing import shown, suggestion
-from corral_core.plugins import reason
+from corral_core.errors import CorralError, reason
+from corral_core.parsing import shown
 from corral_core.rows import Array
+from corral_core.suggestions import suggestion
 
 TRIED = np.linspace(-6.0, 6.0, 241)  # where a link is looked at before it is used
 TRIED.flags.writeable = False  # whatever somebody's function does with an array

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from corral_core.bounds import target
-from corral_core.chunks import run_chunk
-from corral_core.experiment import parse, read, sweep
+from corral_core.engines.chunks import run_chunk
+from corral_core.experiments.experiment import parse
+from corral_core.experiments.source import read, sweep
+from corral_core.metas.learning_rates import target
 
 
 def test_the_target_rate_is_known() -> None:

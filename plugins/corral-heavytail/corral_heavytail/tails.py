@@ -9,7 +9,8 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
 
 from corral_core.errors import CorralError
-from corral_core.protocols import Problem, fitted, knob, parameter
+from corral_core.protocols.parameters import fitted, knob, parameter
+from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
 
 

@@ -10,13 +10,13 @@ import pytest
 from corral_heavytail.bases.tofu import Tofu
 from corral_heavytail.environments.pareto import ParetoArms
 
-from corral_core.fitting import given_rows
 from corral_core.metas.corral import Corral
 from corral_core.metas.exp3p import Exp3P
-from corral_core.options import PRESETS
-from corral_core.protocols import Meta
-from corral_core.selection import Selection
-from corral_core.simulation import try_out
+from corral_core.protocols.meta import Meta
+from corral_core.selection.options import PRESETS
+from corral_core.selection.selection import Selection
+from corral_core.selection.setup import given_rows
+from corral_core.simulation.simulate import try_out
 
 WORLD = ParetoArms(arms=4, dimension=2)
 PROBLEM = attrs.evolve(WORLD.problem, horizon=100, delta=0.01)

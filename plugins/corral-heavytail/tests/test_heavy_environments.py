@@ -7,13 +7,13 @@ import pytest
 from corral_heavytail.environments.pareto import ParetoArms
 from corral_heavytail.environments.prize import PrizeArms
 from corral_heavytail.environments.student_t import StudentTArms
+from corral_kit.linear.fixed_arms import ArmsWithFeatures
 from scipy import stats
 
-from corral_core.environments import chosen
+from corral_core.environments.bandit import chosen
 from corral_core.errors import CorralError
-from corral_core.features.fixed_arms import ArmsWithFeatures
 from corral_core.parsing import build
-from corral_core.protocols import NOTHING
+from corral_core.protocols.problem import NOTHING
 
 
 @pytest.mark.parametrize("df", [1.5, 3.0, 100.0])

@@ -12,7 +12,7 @@ from corral_heavytail.environments.student_t import StudentTArms
 from corral_heavytail.moments import pareto_moment
 from corral_heavytail.plugin import corral_experiments
 
-from corral_core.experiment import load
+from corral_core.experiments.experiment import load
 
 NAMES = [entry.name for entry in corral_experiments()]
 

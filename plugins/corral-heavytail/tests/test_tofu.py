@@ -14,11 +14,11 @@ from corral_linucb.bases.linucb import LinUcb
 from corral_linucb.environments.fixed import LinearArms
 
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows, group_kin
 from corral_core.parsing import build
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
 from corral_core.rows import Array
-from corral_core.simulation import try_out
+from corral_core.selection.setup import given_rows, group_kin
+from corral_core.simulation.simulate import try_out
 
 WORLD = ParetoArms(arms=6, dimension=3)
 PROBLEM = attrs.evolve(WORLD.problem, horizon=300, delta=0.01)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from corral_core.protocols import NOTHING, Observation
+from corral_core.protocols.problem import NOTHING, Observation
 from corral_core.rows import Array
 
 Observed = Callable[[str, Array, np.random.Generator], tuple[Array, Array, Observation]]

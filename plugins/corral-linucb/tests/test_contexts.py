@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from corral_kit.linear.contexts import ContextualBandit
+from corral_kit.linear.directions import blocks, in_blocks
 from corral_linucb.environments.fixed import LinearArms, MisspecifiedArms
 from corral_linucb.environments.infinite import InfiniteNested
 from corral_linucb.environments.nested import FosterNested, MisspecifiedContexts, NestedDimension
@@ -13,8 +15,6 @@ from corral_linucb.environments.quadratic import QuadraticArms, QuadraticContext
 from corral_linucb.environments.shared_context import SharedContext
 
 from corral_core.errors import CorralError
-from corral_core.features.contexts import ContextualBandit
-from corral_core.features.directions import blocks, in_blocks
 
 
 @pytest.mark.parametrize("available", [0.02, 0.5, 0.9])

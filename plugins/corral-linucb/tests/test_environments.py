@@ -11,10 +11,10 @@ from corral_linucb.environments.nested import FosterNested, MisspecifiedContexts
 from corral_linucb.environments.quadratic import QuadraticArms, QuadraticContexts
 from corral_linucb.environments.shared_context import SharedContext
 
-from corral_core.environments import chosen
+from corral_core.environments.bandit import chosen
 from corral_core.errors import CorralError
 from corral_core.parsing import build
-from corral_core.protocols import Environment
+from corral_core.protocols.environment import Environment
 from corral_core.rows import Array
 
 FIXED = [LinearArms(), IndependentArms(), MisspecifiedArms(), QuadraticArms()]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corral_core.chunks import run_chunk
-from corral_core.experiment import load
+from corral_core.engines.chunks import run_chunk
+from corral_core.experiments.experiment import load
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_grids_are_the_papers() -> None:
 
 def test_kin_advance_as_one_block() -> None:
     """35 bases of five dimensions are five blocks."""
-    from corral_core.fitting import group_kin
+    from corral_core.selection.setup import group_kin
 
     (experiment,) = load("unknown-dimension-and-misspecification")
     assert [len(group) for group in group_kin(experiment.curve("corral").bases)] == [7] * 5

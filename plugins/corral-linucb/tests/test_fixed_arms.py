@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from corral_linucb.environments.fixed import IndependentArms, LinearArms, MisspecifiedArms
 
-from corral_core.environments import chosen
+from corral_core.environments.bandit import chosen
 from corral_core.errors import CorralError
 from corral_core.rows import Array
 

@@ -13,12 +13,13 @@ from corral_linucb.bases.g_optimal import GOptimal, State
 from corral_linucb.design import coordinates, design
 from numpy.random import Generator
 
-from corral_core.environments import Bandit, chosen, gaussian
+from corral_core.environments.bandit import Bandit, chosen, gaussian
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
-from corral_core.simulation import try_out
+from corral_core.selection.setup import given_rows
+from corral_core.simulation.simulate import try_out
 
 # --- Designs ----------------------------------------------------------------------------------------------------------
 

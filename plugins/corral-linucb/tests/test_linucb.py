@@ -22,10 +22,10 @@ from corral_linucb.environments.shared_context import SharedContext
 from corral_linucb.secular import maximise, maximise_ellipsoid
 
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows
-from corral_core.players import plain
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem
-from corral_core.simulation import try_out
+from corral_core.players.plain import plain
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.selection.setup import given_rows
+from corral_core.simulation.simulate import try_out
 
 ROWS, ARMS, D = 3, 6, 5
 CHANGING = Problem(arms=ARMS, dimension=D, changing=True, masked=True, noise=0.4, low=-1, high=1, delta=0.02)

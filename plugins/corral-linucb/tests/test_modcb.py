@@ -12,13 +12,13 @@ from corral_linucb.environments.fixed import LinearArms
 from corral_linucb.environments.nested import NestedDimension
 
 from corral_core.checks.streams import Streams
-from corral_core.environments import Bandit
+from corral_core.environments.bandit import Bandit
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows
 from corral_core.metas.corral import Corral
-from corral_core.protocols import Feedback, Observation, Problem
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array
-from corral_core.simulation import try_out
+from corral_core.selection.setup import given_rows
+from corral_core.simulation.simulate import try_out
 
 ARMS, FEATURES = 5, 6
 FIXED = Problem(arms=ARMS, dimension=FEATURES, noise=0.1, low=-1.0, high=1.0, horizon=600, delta=0.01)

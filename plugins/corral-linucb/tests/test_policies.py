@@ -14,13 +14,14 @@ from corral_linucb.bases.quadratic_linucb import QuadraticLinUcb
 from corral_linucb.environments.fixed import LinearArms
 from corral_linucb.environments.nested import NestedDimension
 
-from corral_core import selection
-from corral_core.fitting import given_rows
 from corral_core.metas.uniform import Uniform
-from corral_core.options import PRESETS
-from corral_core.players import smooth
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem, kin
-from corral_core.selection import Selection
+from corral_core.players.smoothing import smooth
+from corral_core.protocols.parameters import kin
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.selection import selection
+from corral_core.selection.options import PRESETS
+from corral_core.selection.selection import Selection
+from corral_core.selection.setup import given_rows
 
 ROWS, ARMS, D = 3, 6, 5
 CHANGING = Problem(arms=ARMS, dimension=D, changing=True, masked=True, noise=0.4, low=-1, high=1, delta=0.02)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from corral_lsvi.environments.nested import NestedLinearMdp
 
-from corral_core.experiment import load
+from corral_core.experiments.experiment import load
 
 NAMES = ["unknown-feature-dimension", "unknown-feature-dimension-rates", "unknown-feature-dimension-theory"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from corral_lsvi.environments.nested import NestedLinearMdp
 
+from corral_core.environments.planning import following
 from corral_core.errors import CorralError
-from corral_core.mdp.planning import following
 from corral_core.rows import Array
 
 WORLDS = [

@@ -16,9 +16,9 @@ from corral_mab.bases.uniform_play import UniformPlay
 from corral_mab.environments.arms import BernoulliArms, GaussianArms
 
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows
-from corral_core.protocols import NOTHING, Feedback, Observation, Problem
-from corral_core.simulation import try_out
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.selection.setup import given_rows
+from corral_core.simulation.simulate import try_out
 
 PROBLEM = Problem(arms=4, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
 

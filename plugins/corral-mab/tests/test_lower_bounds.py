@@ -12,10 +12,10 @@ from corral_core.errors import CorralError
 from corral_core.metas.corral import Corral
 from corral_core.metas.exp3p import Exp3P
 from corral_core.metas.uniform import Uniform
-from corral_core.options import PRESETS
-from corral_core.protocols import Problem
-from corral_core.selection import Selection
-from corral_core.simulation import try_out
+from corral_core.protocols.problem import Problem
+from corral_core.selection.options import PRESETS
+from corral_core.selection.selection import Selection
+from corral_core.simulation.simulate import try_out
 
 ROUNDS = 10_000
 ROWS = 4000

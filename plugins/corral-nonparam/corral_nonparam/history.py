@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from corral_core.rows import Array, Log, Rows
+from corral_core.log import Log
+from corral_core.rows import Array, Rows
 from corral_nonparam.blocks import block_bytes, block_of
 
 

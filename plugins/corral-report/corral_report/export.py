@@ -22,14 +22,14 @@ from typing import IO, Any
 import attrs
 import numpy as np
 
-from corral_core import files
 from corral_core.errors import CorralError
-from corral_core.parsing import suggestion
-from corral_core.results import Fold, Result
 from corral_core.rows import Array
-from corral_core.settings import Line, Setting
-from corral_core.simulation import Record
-from corral_core.store import Run
+from corral_core.runs import files
+from corral_core.runs.description import Line, Setting
+from corral_core.runs.folder import Run
+from corral_core.runs.results import Fold, Result
+from corral_core.simulation.record import Record
+from corral_core.suggestions import suggestion
 from corral_report.progress import check_begun
 from corral_report.words import interval
 

@@ -18,8 +18,8 @@ from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 
-from corral_core import files
 from corral_core.errors import CorralError
+from corral_core.runs import files
 
 BEGINNING = "<!doctype html>"
 # Enforced by the browser: styles and pictures come from the page itself, and nothing else is allowed.

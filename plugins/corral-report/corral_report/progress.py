@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corral_core.errors import CorralError
-from corral_core.files import usable
-from corral_core.store import Run, chunks_in_words
+from corral_core.runs.files import usable
+from corral_core.runs.folder import Run, chunks_in_words
 
 
 def incomplete(run: Run) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import attrs
 
 from corral_core.errors import CorralError
-from corral_core.experiment import is_registered, read, sweep
-from corral_core.settings import Setting
+from corral_core.experiments.source import is_registered, read, sweep
+from corral_core.runs.description import Setting
 from corral_report.toml import to_toml
 
 OPTIONS = ("replicates", "horizon", "seed")

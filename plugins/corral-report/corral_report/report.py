@@ -9,12 +9,12 @@ from functools import partial
 import attrs
 from matplotlib.figure import Figure
 
-from corral_core.cli.text import plays
+from corral_core.analysis.statistics import exponent
 from corral_core.errors import CorralError
-from corral_core.results import Result
-from corral_core.settings import Line, Setting
-from corral_core.statistics import exponent
-from corral_core.store import Run
+from corral_core.runs.description import Line, Setting
+from corral_core.runs.folder import Run
+from corral_core.runs.results import Result
+from corral_core.terminal import plays
 from corral_report import figures
 from corral_report.figures import sweeps_horizon
 from corral_report.page import Page, code

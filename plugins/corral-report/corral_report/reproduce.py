@@ -8,16 +8,18 @@ from pathlib import Path
 
 import attrs
 
-from corral_core.claims import Judgement, Stated, judge, stated
-from corral_core.cli.text import plays
+from corral_core.engines.progress import Watch
 from corral_core.errors import CorralError
-from corral_core.experiment import Experiment, is_file, load_stated, read
-from corral_core.known import known
-from corral_core.registry import get_registry
-from corral_core.results import Result
-from corral_core.runner import play
-from corral_core.store import Run, folder
-from corral_core.watch import Watch
+from corral_core.experiments.claims import Stated, stated
+from corral_core.experiments.experiment import Experiment, load_stated
+from corral_core.experiments.source import is_file, read
+from corral_core.registry.known import known
+from corral_core.registry.names import get_registry
+from corral_core.runs.folder import Run, folder
+from corral_core.runs.results import Result
+from corral_core.runs.runner import play
+from corral_core.terminal import plays
+from corral_report.judging import Judgement, judge
 from corral_report.repeat import slug
 
 # What experiments of plugins that may not be installed are about.

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from matplotlib.figure import Figure
 
-from corral_core import files
+from corral_core.runs import files
 from corral_report import figures
 from corral_report.page import Html, Page, element
 from corral_report.sizes import BROAD, NARROW, Size

@@ -11,12 +11,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from corral_core.claims import Claim, Finding, Judgement
 from corral_core.errors import CorralError
-from corral_core.experiment import is_file
-from corral_core.files import usable
-from corral_core.results import Result
+from corral_core.experiments.claims import Claim
+from corral_core.experiments.source import is_file
+from corral_core.runs.files import usable
+from corral_core.runs.results import Result
 from corral_report import figures
+from corral_report.judging import Finding, Judgement
 from corral_report.page import check_target
 from corral_report.reproduce import ITEMS, Reproduced, Untried, size
 from corral_report.reproduce_documents import PICTURES, Document, Markdown, Web

@@ -17,9 +17,10 @@ import pytest
 from corral_report.page import Page
 from corral_report.report import report
 
-from corral_core.experiment import parse, sweep
-from corral_core.runner import play
-from corral_core.store import Run
+from corral_core.experiments.experiment import parse
+from corral_core.experiments.source import sweep
+from corral_core.runs.folder import Run
+from corral_core.runs.runner import play
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser: apt-get install chromium brings one")

@@ -13,12 +13,13 @@ import pytest
 from corral_report import export as module
 from corral_report.export import FORMATS, TABLES, export
 
-from corral_core import cli, runner
+from corral_core import cli
+from corral_core.analysis.statistics import mean_interval
 from corral_core.errors import CorralError
-from corral_core.experiment import parse
-from corral_core.simulation import Record
-from corral_core.statistics import mean_interval
-from corral_core.store import Run
+from corral_core.experiments.experiment import parse
+from corral_core.runs import runner
+from corral_core.runs.folder import Run
+from corral_core.simulation.record import Record
 
 SOURCE = {
     "name": 'odd, "quoted"\nname',

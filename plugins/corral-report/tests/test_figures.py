@@ -23,10 +23,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from corral_core.errors import CorralError
-from corral_core.results import Fold, Moments, Result
 from corral_core.rows import Array
-from corral_core.settings import Line, Setting
-from corral_core.simulation import Record, points
+from corral_core.runs.description import Line, Setting
+from corral_core.runs.results import Fold, Result
+from corral_core.runs.standard_errors import Moments
+from corral_core.simulation.record import Record, points
 
 LONG = "a-rather-long-name(with_some=1, parameters=22) that goes on until it has eighty-5 signs"
 ODD = ["_$x_1^2$ \\alpha", '100% & <b>\'"</b> {é ε} ]]> --> id="a"', "\n\t \x00", "名前", LONG, LONG + "!", "$"]

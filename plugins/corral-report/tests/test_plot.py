@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from corral_core.cli import main
-from corral_core.experiment import load
-from corral_core.runner import play
+from corral_core.experiments.experiment import load
+from corral_core.runs.runner import play
 
 EXPERIMENT = """
 name = "small"

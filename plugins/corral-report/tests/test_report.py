@@ -18,15 +18,16 @@ from corral_report.repeat import experiment_files, repetition
 from corral_report.report import report
 from corral_report.words import settings_in_words
 
+from corral_core.analysis.statistics import mean_interval
 from corral_core.cli import main
-from corral_core.cli.text import number
 from corral_core.errors import CorralError
-from corral_core.experiment import load, parse, sweep
-from corral_core.results import Result
-from corral_core.runner import play
-from corral_core.settings import Setting, settings
-from corral_core.statistics import mean_interval
-from corral_core.store import Run
+from corral_core.experiments.experiment import load, parse
+from corral_core.experiments.source import sweep
+from corral_core.runs.description import Setting, settings
+from corral_core.runs.folder import Run
+from corral_core.runs.results import Result
+from corral_core.runs.runner import play
+from corral_core.terminal import number
 
 SMALL: dict[str, Any] = {
     "name": "small",

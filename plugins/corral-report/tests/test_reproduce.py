@@ -13,7 +13,7 @@ from corral_report.reproduce_report import counted, to_json, write
 
 from corral_core.cli import main
 from corral_core.errors import CorralError
-from corral_core.known import BRINGS
+from corral_core.registry.known import BRINGS
 
 EXPERIMENT = """
 name = "tiny"

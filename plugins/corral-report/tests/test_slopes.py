@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from corral_report import figures
 
-from corral_core.simulation import points
+from corral_core.simulation.record import points
 
 
 @pytest.mark.parametrize(("slope", "constant"), [(0.5, 3.0), (1.0, 0.01), (0.0, 7.0)])

@@ -6,8 +6,8 @@ Where the last step of an episode leads is left out, as in TabulaRL: nothing fol
 from __future__ import annotations
 
 import numpy as np
+from corral_kit.tabular.tabular import Steps
 
-from corral_core.mdp.tabular import Steps
 from corral_core.rows import Array, Rows
 
 

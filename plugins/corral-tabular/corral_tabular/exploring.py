@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import attrs
 from attrs.validators import and_, ge, le
+from corral_kit.tabular.tables import Ties, draw
+from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
-from corral_core.mdp.tables import Ties, draw
-from corral_core.mdp.tabular import Tabular
-from corral_core.protocols import Observation, knob
+from corral_core.protocols.parameters import knob
+from corral_core.protocols.problem import Observation
 from corral_core.rows import Array
 
 

@@ -10,19 +10,20 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from corral_kit.tabular.tabular import Tabular
 from corral_tabular.bases.epsilon_greedy_planning import EpsilonGreedyPlanning
 from corral_tabular.bases.psrl import Psrl
 from corral_tabular.bases.ucrl2 import Ucrl2
 from corral_tabular.environments.riverswim import RiverSwim
 
 from corral_core.checks.worlds import SmallChain
+from corral_core.environments.finite_mdp import FiniteMdp, Model
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows
-from corral_core.mdp.finite import FiniteMdp, Model
-from corral_core.mdp.tabular import Tabular
-from corral_core.protocols import Environment, Problem
+from corral_core.protocols.environment import Environment
+from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
-from corral_core.simulation import try_out
+from corral_core.selection.setup import given_rows
+from corral_core.simulation.simulate import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
 from loops import Seen, Wild, episodes, hopeful, plan, same_choice
@@ -212,7 +213,7 @@ def test_psrl_plans_in_its_posterior(environment: Environment) -> None:
 
 
 def _told(play: Any) -> Any:
-    from corral_core.protocols import Feedback
+    from corral_core.protocols.problem import Feedback
 
     return Feedback(play.observation, play.action, play.reward)
 

@@ -15,9 +15,9 @@ from corral_tabular.environments.riverswim import RiverSwim
 
 from corral_core.checks.worlds import SmallChain
 from corral_core.errors import CorralError
-from corral_core.fitting import given_rows
-from corral_core.protocols import Environment
-from corral_core.simulation import try_out
+from corral_core.protocols.environment import Environment
+from corral_core.selection.setup import given_rows
+from corral_core.simulation.simulate import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
 from loops import Wild, episodes, same_choice

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from corral_tabular.environments.riverswim import RiverSwim
 
-from corral_core.mdp.planning import following
+from corral_core.environments.planning import following
 from corral_core.rows import Array
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from corral_tabular.environments.riverswim import RiverSwim
 
-from corral_core.chunks import run_chunk
-from corral_core.experiment import load, load_stated
+from corral_core.engines.chunks import run_chunk
+from corral_core.experiments.experiment import load, load_stated
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ context is shared by all arms. ThompsonSampling wants rewards of 0 and 1, or a `
 reward, or a number, above which a reward counts as 1. Neighbourhood policies keep every play, so that smoothing would
 copy all of them at every play; they are refused.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> MabWiser("UCB1", {"alpha": 1.25}).resolve(Problem(arms=3)).algorithm
 'UCB1'
 
@@ -27,10 +27,12 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
+from corral_core.bases.lift import Lifted
 from corral_core.errors import CorralError
-from corral_core.lift import Lifted
-from corral_core.parsing import check_keys, suggestion
-from corral_core.protocols import Problem, parameter
+from corral_core.parsing import check_keys
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Problem
+from corral_core.suggestions import suggestion
 
 
 @attrs.frozen

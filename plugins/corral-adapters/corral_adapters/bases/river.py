@@ -9,7 +9,7 @@ table with a name and its parameters: { name = "EWMean", fading_factor = 0.1 }. 
 BayesUCB and "Beta" count every reward but 0 as a success. Exp3 weighs a reward by the probability that its arm had
 before the update, which is that of the pull unless answers come late.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> River("EpsilonGreedy", {"epsilon": 0.1}).resolve(Problem(arms=3)).algorithm
 'EpsilonGreedy'
 
@@ -29,10 +29,12 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
+from corral_core.bases.lift import Lifted
 from corral_core.errors import CorralError
-from corral_core.lift import Lifted
-from corral_core.parsing import check_keys, shown, suggestion
-from corral_core.protocols import Problem, parameter
+from corral_core.parsing import check_keys, shown
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Problem
+from corral_core.suggestions import suggestion
 
 
 @attrs.frozen

@@ -26,7 +26,7 @@ from numpy.random import Generator
 from corral_adapters.environments.made import Made
 from corral_adapters.environments.spaces import Finite, finite
 from corral_core.errors import CorralError
-from corral_core.protocols import Problem
+from corral_core.protocols.problem import Problem
 from corral_core.rows import Array, Rows, object_array
 
 

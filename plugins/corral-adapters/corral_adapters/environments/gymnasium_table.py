@@ -31,10 +31,11 @@ import attrs
 from corral_adapters.environments.made import Made
 from corral_adapters.environments.transitions import Transitions
 from corral_adapters.libraries import reason
+from corral_core.environments.finite_mdp import FiniteMdp, Model
+from corral_core.environments.planning import worst
 from corral_core.errors import CorralError
-from corral_core.mdp.finite import FiniteMdp, Model
-from corral_core.mdp.planning import worst
-from corral_core.protocols import Problem, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
 
 ROUNDING = 1e-12  # by which values of policies that return the same may differ

@@ -27,7 +27,7 @@ L_mu sigma/kappa. Its shape is sigma sqrt(d s), alike for all links.
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithms 2 and 3.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> problem = Problem(arms=2, dimension=4, changing=True, noise=0.5, low=0, high=1, horizon=1000, delta=0.01)
 >>> base = SupCbGlm(link="probit").resolve(problem)
 >>> base.levels, base.tau
@@ -42,14 +42,15 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
+from corral_kit.linear.arms import best_arm
+from corral_kit.linear.levels import Decision, InLevels, Levels, State
+from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
+from corral_core.bases.policies import arm_type
 from corral_core.bounds import Bound, Term
-from corral_core.features.arms import best_arm
-from corral_core.features.levels import Decision, InLevels, Levels, State
-from corral_core.features.ridge import Ridge, learn
-from corral_core.policies import arm_type
-from corral_core.protocols import Observation, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Observation
 from corral_core.rows import Array
 from corral_glm.estimates import EVERY, Estimates, record, refit
 from corral_glm.generalised import Generalised

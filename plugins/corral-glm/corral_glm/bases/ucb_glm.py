@@ -25,7 +25,7 @@ Bound: a play costs at most L_mu times 2 alpha ||x||_{V^-1}, so that U is L_mu/k
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithm 1.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_glm.environments.glm import GlmContexts
 >>> regret = try_out(GlmContexts(dimension=2, arms=4), UcbGlm(norm=4.0, curvature=1.0), horizon=300, rows=8).regret
 >>> bool(regret[:, -1].mean() < 300 * 0.1)  # uniform play loses .34 a play
@@ -39,15 +39,16 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, gt, le
+from corral_kit.linear.arms import best_arm, played, quietly, widths
+from corral_kit.linear.optimism import Optimistic, State, beliefs
+from corral_kit.linear.packing import unpacked
+from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
+from corral_core.bases.policies import Pick, arm_type
 from corral_core.bounds import Bound
-from corral_core.features.arms import best_arm, played, quietly, widths
-from corral_core.features.optimism import Optimistic, State, beliefs
-from corral_core.features.packing import unpacked
-from corral_core.features.ridge import Ridge, learn
-from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Observation, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array
 from corral_glm.estimates import Estimates, record, refit
 from corral_glm.generalised import Generalised

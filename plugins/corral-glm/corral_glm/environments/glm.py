@@ -22,13 +22,14 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le
+from corral_kit.linear.contexts import ContextualBandit
+from corral_kit.linear.directions import in_blocks, inner, sphere
+from corral_kit.linear.fixed_arms import FixedArms
 from numpy.random import Generator
 
-from corral_core.environments import noisy
-from corral_core.features.contexts import ContextualBandit
-from corral_core.features.directions import in_blocks, inner, sphere
-from corral_core.features.fixed_arms import FixedArms
-from corral_core.protocols import Problem, parameter
+from corral_core.environments.bandit import noisy
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Problem
 from corral_core.rows import Array, Rows
 from corral_glm.links import Link, check_reach, link_of, valid_link
 

@@ -27,7 +27,7 @@ A `scale` above 1 multiplies it; below 1, or with less than the source's k, noth
 
 Source: Shao, Yu, King, Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_heavytail.environments.student_t import StudentTArms
 >>> base = Menu(moment=3.0, norm=2.0, repeats=11, scale=0.02)
 >>> regret = try_out(StudentTArms(arms=5, dimension=2), [base], horizon=400, rows=4).regret
@@ -43,15 +43,17 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, lt, optional
+from corral_kit.linear.arms import best_arm, played, upper_bounds
+from corral_kit.linear.featured import Linear
+from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
+from corral_core.bases.policies import Pick, arm_type
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
-from corral_core.features.arms import best_arm, played, upper_bounds
-from corral_core.features.featured import Linear
-from corral_core.features.ridge import Ridge, learn
-from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Observation, Problem, filled, fitted, parameter
+from corral_core.protocols.base import filled
+from corral_core.protocols.parameters import fitted, parameter
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_heavytail.tails import (
     epsilon_field,

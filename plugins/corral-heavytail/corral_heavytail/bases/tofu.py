@@ -26,7 +26,7 @@ A `scale` above 1 multiplies it; below 1 nothing is proved.
 
 Source: Shao, Yu, King, Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_heavytail.environments.pareto import ParetoArms
 >>> base = Tofu(epsilon=0.5, moment=2.0, norm=1.5, scale=0.2)
 >>> regret = try_out(ParetoArms(arms=5, dimension=2), [base], horizon=200, rows=4).regret
@@ -42,16 +42,19 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import ge, gt
+from corral_kit.linear import optimism
+from corral_kit.linear.arms import best_arm, played, upper_bounds
+from corral_kit.linear.featured import MODERATE
+from corral_kit.linear.optimism import Optimistic, beliefs
+from corral_kit.linear.ridge import Ridge, learn
 
+from corral_core.bases.policies import Pick, arm_type
 from corral_core.bounds import Bound, Term
-from corral_core.features import optimism
-from corral_core.features.arms import best_arm, played, upper_bounds
-from corral_core.features.featured import MODERATE
-from corral_core.features.optimism import Optimistic, beliefs
-from corral_core.features.ridge import Ridge, learn
-from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Problem, filled, fitted, parameter
-from corral_core.rows import Array, Log, Rows
+from corral_core.log import Log
+from corral_core.protocols.base import filled
+from corral_core.protocols.parameters import fitted, parameter
+from corral_core.protocols.problem import Feedback, Problem
+from corral_core.rows import Array, Rows
 from corral_heavytail.tails import (
     epsilon_field,
     growth,

@@ -24,14 +24,15 @@ from typing import ClassVar, Self
 
 import attrs
 from attrs.validators import and_, ge, gt, le
+from corral_kit.linear.arms import played
+from corral_kit.linear.directions import inner
+from corral_kit.linear.fixed_arms import ArmsWithFeatures, FixedInstance
 from numpy.random import Generator
 
-from corral_core.environments import chosen
+from corral_core.environments.bandit import chosen
 from corral_core.errors import CorralError
-from corral_core.features.arms import played
-from corral_core.features.directions import inner
-from corral_core.features.fixed_arms import ArmsWithFeatures, FixedInstance
-from corral_core.protocols import Observation, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Observation
 from corral_core.rows import Array
 
 

@@ -13,7 +13,7 @@ Bound: that of LinUCB in K d dimensions, with delta/K.
 Source: Li, Chu, Langford, Schapire, "A contextual-bandit approach to personalized news article recommendation", 2010,
 Algorithm 1; with the radius of Abbasi-Yadkori, Pal, Szepesvari, 2011.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_linucb.environments.shared_context import SharedContext
 >>> regret = try_out(SharedContext(arms=3, dimension=2), [DisjointLinUcb()], horizon=300, rows=4).regret
 >>> bool((regret[:, -1] < 300 * 0.2).all())
@@ -27,15 +27,16 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 from attrs.validators import ge
+from corral_kit.linear.arms import best_arm, played, quietly
+from corral_kit.linear.optimism import Beliefs, Optimistic, State, beliefs
+from corral_kit.linear.packing import unpacked
+from corral_kit.linear.ridge import Ridge, learn, radius
 from numpy.random import Generator
 
+from corral_core.bases.policies import Pick, arm_type
 from corral_core.bounds import Bound
-from corral_core.features.arms import best_arm, played, quietly
-from corral_core.features.optimism import Beliefs, Optimistic, State, beliefs
-from corral_core.features.packing import unpacked
-from corral_core.features.ridge import Ridge, learn, radius
-from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Observation, fitted
+from corral_core.protocols.parameters import fitted
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array
 
 

@@ -20,7 +20,7 @@ proved. Where rewards are linear up to epsilon, the source adds a term of the or
 Source: Lattimore, Szepesvari, Weisz, "Learning with good feature representations in bandits and in RL with a generative
 model", 2020.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> GOptimal().resolve(Problem(arms=9, dimension=3, noise=0.5, low=-1, high=1, delta=0.01)).first_phase
 18
 """
@@ -33,13 +33,14 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import ge
+from corral_kit.linear.featured import Featured
 from numpy.random import Generator
 
+from corral_core.bases.policies import Pick, arm_type
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
-from corral_core.features.featured import Featured
-from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Observation, Problem, fitted
+from corral_core.protocols.parameters import fitted
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_linucb.design import coordinates, design, gram
 

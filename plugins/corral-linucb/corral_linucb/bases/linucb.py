@@ -18,7 +18,7 @@ choose. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm follow each
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011; Chu, Li, Reyzin,
 Schapire, "Contextual bandits with linear payoff functions", 2011.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_linucb.environments.fixed import LinearArms
 >>> regret = try_out(LinearArms(arms=10), [LinUcb()], horizon=200, rows=4).regret
 >>> bool((regret[:, -1] < 200).all())
@@ -31,15 +31,15 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from corral_kit.linear.arms import played
+from corral_kit.linear.optimism import Beliefs, Optimistic, State, beliefs
+from corral_kit.linear.packing import unpacked
+from corral_kit.linear.ridge import Ridge, Step, learn
 from numpy.random import Generator
 
+from corral_core.bases.policies import Pick, arm_type
 from corral_core.bounds import Bound
-from corral_core.features.arms import played
-from corral_core.features.optimism import Beliefs, Optimistic, State, beliefs
-from corral_core.features.packing import unpacked
-from corral_core.features.ridge import Ridge, Step, learn
-from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Feedback, Observation
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array, Rows
 from corral_linucb.secular import maximise, maximise_ellipsoid
 

@@ -10,7 +10,7 @@ epsilon sqrt(d) s.
 Source: Zanette, Lazaric, Kochenderfer, Brunskill, "Learning near optimal policies with low inherent Bellman error",
 2020, Corollary 1.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> base = MisspecifiedLinUcb(epsilon=0.1).resolve(Problem(arms=3, dimension=2, noise=1.0, delta=0.01))
 >>> [round(term.c, 2) for term in base.bound(0.01).shape]
 [2.0, 0.14]
@@ -22,11 +22,11 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from corral_kit.linear.featured import MODERATE
+from corral_kit.linear.optimism import State
 
 from corral_core.bounds import Bound
-from corral_core.features.featured import MODERATE
-from corral_core.features.optimism import State
-from corral_core.protocols import knob
+from corral_core.protocols.parameters import knob
 from corral_linucb.bases.linucb import LinUcb
 
 

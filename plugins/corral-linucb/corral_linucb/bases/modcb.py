@@ -27,7 +27,7 @@ the theoretical one has regret T^(2/3) (K d*)^(1/3), up to logarithms, for kappa
 
 Source: Foster, Krishnamurthy, Luo, "Model selection for contextual bandits", 2019, Algorithms 1 and 2.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> ModCb().resolve(Problem(arms=2, dimension=12, changing=True, noise=0.5, delta=0.01)).classes
 (1, 2, 4, 8, 12)
 """
@@ -40,15 +40,16 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import ge, gt
+from corral_kit.linear.arms import best_arm, played, upper_bounds
+from corral_kit.linear.featured import Linear
+from corral_kit.linear.packing import packed, single, unpacked
+from corral_kit.linear.ridge import Ridge, learn, radius
 from numpy.random import Generator
 
+from corral_core.bases.policies import arm_type
 from corral_core.errors import CorralError
-from corral_core.features.arms import best_arm, played, upper_bounds
-from corral_core.features.featured import Linear
-from corral_core.features.packing import packed, single, unpacked
-from corral_core.features.ridge import Ridge, learn, radius
-from corral_core.policies import arm_type
-from corral_core.protocols import Feedback, Observation, Problem, fitted, parameter
+from corral_core.protocols.parameters import fitted, parameter
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 
 RIDGE = 1e-6  # added to Sigma, relative to its mean diagonal

@@ -22,7 +22,7 @@ bounds of all levels hold together when delta is divided by S, as the source doe
 
 Source: Chu, Li, Reyzin, Schapire, "Contextual bandits with linear payoff functions", 2011, Algorithms 1 and 2.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> problem = Problem(arms=2, dimension=3, changing=True, noise=0.5, low=0, high=1, horizon=1000, delta=0.01)
 >>> SupLinUcb().resolve(problem).levels
 7
@@ -35,12 +35,12 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from corral_kit.linear.levels import InLevels, State
+from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
-from corral_core.features.levels import InLevels, State
-from corral_core.features.ridge import Ridge, learn
-from corral_core.protocols import fitted
+from corral_core.protocols.parameters import fitted
 from corral_core.rows import Array
 
 

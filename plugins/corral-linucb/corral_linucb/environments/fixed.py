@@ -15,13 +15,13 @@ from typing import ClassVar, Literal, Self, get_args
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, in_, le
+from corral_kit.linear.directions import inner, sphere
+from corral_kit.linear.fixed_arms import FixedArms, cube_means
 from numpy.random import Generator
 
-from corral_core.environments import noisy
+from corral_core.environments.bandit import noisy
 from corral_core.errors import CorralError
-from corral_core.features.directions import inner, sphere
-from corral_core.features.fixed_arms import FixedArms, cube_means
-from corral_core.protocols import parameter
+from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
 

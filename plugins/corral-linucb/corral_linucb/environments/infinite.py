@@ -13,12 +13,13 @@ from typing import ClassVar, Literal, Self, get_args
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, in_, le
+from corral_kit.linear.directions import check_blocks, in_blocks, leading
 from numpy.random import Generator
 
-from corral_core.environments import Bandit
+from corral_core.environments.bandit import Bandit
 from corral_core.errors import CorralError
-from corral_core.features.directions import check_blocks, in_blocks, leading
-from corral_core.protocols import NOTHING, Observation, Problem, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
 
 ROUNDING = 1e-9  # relative length by which an action may stick out of its set

@@ -23,19 +23,11 @@ from typing import ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le
+from corral_kit.linear.contexts import ContextualBandit
+from corral_kit.linear.directions import check_blocks, check_relevant, in_blocks, inner, leading, normalised, sphere
 from numpy.random import Generator
 
-from corral_core.features.contexts import ContextualBandit
-from corral_core.features.directions import (
-    check_blocks,
-    check_relevant,
-    in_blocks,
-    inner,
-    leading,
-    normalised,
-    sphere,
-)
-from corral_core.protocols import parameter
+from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array, Rows
 
 SPREAD = 0.05

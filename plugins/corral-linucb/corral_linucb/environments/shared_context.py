@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import attrs
 from attrs.validators import ge
+from corral_kit.linear.contexts import ContextualBandit
+from corral_kit.linear.directions import inner, sphere
 from numpy.random import Generator
 
-from corral_core.features.contexts import ContextualBandit
-from corral_core.features.directions import inner, sphere
-from corral_core.protocols import parameter
+from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array, Rows
 
 

@@ -34,7 +34,7 @@ which is of the order sqrt(d^3 H^4 s) iota, s counting episodes.
 Source: Jin, Yang, Wang, Jordan, "Provably efficient reinforcement learning with linear function approximation", 2020,
 Algorithm 1 and Theorem 3.1.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_lsvi.environments.nested import NestedLinearMdp
 >>> enough, too_few = (LsviUcb(dimension=d, penalty=0.01, radius=1.0, switching=1.0) for d in (4, 2))
 >>> regret = [try_out(NestedLinearMdp(), base, horizon=400, rows=4).regret[:, -1].mean() for base in (enough, too_few)]
@@ -50,19 +50,21 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, lt, optional
+from corral_kit.linear.featured import MODERATE
+from corral_kit.linear.ridge import Ridge, learn
+from corral_kit.tabular.tables import Table, look_up, table
+from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
+from corral_core.bases.policies import InForce
 from corral_core.bounds import Bound, Term
+from corral_core.environments.planning import backward
 from corral_core.errors import CorralError
-from corral_core.features.featured import MODERATE
-from corral_core.features.ridge import Ridge, learn
-from corral_core.guards import features_in
-from corral_core.mdp.planning import backward
-from corral_core.mdp.tables import Table, look_up, table
-from corral_core.mdp.tabular import Tabular
-from corral_core.policies import InForce
-from corral_core.protocols import Feedback, Observation, Problem, fitted, knob, parameter, refuse
+from corral_core.protocols.base import refuse
+from corral_core.protocols.parameters import fitted, knob, parameter
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
+from corral_core.selection.validation import features_in
 
 
 class State(Rows):

@@ -24,12 +24,13 @@ from typing import ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import ge
+from corral_kit.linear.directions import check_relevant, sphere
 from numpy.random import Generator
 
+from corral_core.environments.finite_mdp import FiniteMdp, Model, unit_rewards
 from corral_core.errors import CorralError
-from corral_core.features.directions import check_relevant, sphere
-from corral_core.mdp.finite import FiniteMdp, Model, unit_rewards
-from corral_core.protocols import Problem, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Problem
 from corral_core.rows import Array, Rows
 
 PURE = 0.8  # the share of its anchor in a pair's x

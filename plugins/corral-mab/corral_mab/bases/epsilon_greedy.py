@@ -10,7 +10,7 @@ bound of their own; this one is what the base claims.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_mab.environments.arms import BernoulliArms
 >>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), EpsilonGreedy(c=10), horizon=500, rows=4).regret
 >>> bool(regret[:, -1].mean() < 75)  # half of what uniform play loses
@@ -27,9 +27,11 @@ import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
+from corral_core.bases.policies import arm_type
 from corral_core.bounds import Bound, Term
-from corral_core.policies import arm_type
-from corral_core.protocols import Base, Feedback, Observation, fitted, knob
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted, knob
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array, Rows
 from corral_mab.bases.means import Means, observe
 

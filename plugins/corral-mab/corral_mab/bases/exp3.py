@@ -11,7 +11,7 @@ Plain EXP3 has a bound of this order in expectation only, and claims the same.
 Sources: Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", 2002; Neu, "Explore no
 more: improved high-probability regret bounds for non-stochastic bandits", 2015.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_mab.environments.arms import BernoulliArms
 >>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), Exp3Ix(), horizon=500, rows=4).regret
 >>> bool(regret[:, -1].mean() < 75)  # half of what uniform play loses
@@ -29,7 +29,9 @@ from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
-from corral_core.protocols import Base, Feedback, Observation, fitted
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array, Rows
 
 

@@ -21,7 +21,9 @@ from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
-from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted, knob
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 
 C = math.sqrt(1 / 24)

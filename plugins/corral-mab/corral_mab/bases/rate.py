@@ -5,7 +5,7 @@ after s plays is gap * sum_{t <= s} min(1, c alpha t^(alpha - 1)), which is at m
 
 It learns nothing. The gap must be that of the environment's two arms.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> Rate(c=2.0, alpha=0.5, gap=0.3).resolve(Problem(arms=2)).bound(0.1).shape
 (Term(c=0.6, alpha=0.5),)
 """
@@ -21,7 +21,9 @@ from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
-from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted, knob, parameter
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 
 

@@ -8,7 +8,7 @@ U(s, delta) = 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011, Section 4.
 
->>> from corral_core.protocols import Problem
+>>> from corral_core.protocols.problem import Problem
 >>> Ucb().resolve(Problem(arms=2, noise=0.5, low=0, high=1, delta=0.01)).arms
 2
 """
@@ -23,9 +23,11 @@ import numpy as np
 from attrs.validators import and_, ge, gt, lt
 from numpy.random import Generator
 
+from corral_core.bases.policies import Pick, arm_type
 from corral_core.bounds import Bound, Term
-from corral_core.policies import Pick, arm_type
-from corral_core.protocols import Base, Feedback, Observation, fitted, knob
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted, knob
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array, Rows
 from corral_mab.bases.means import Means, observe
 

@@ -4,7 +4,7 @@ It learns nothing: what any other base must beat. (The meta-algorithm `uniform` 
 
 Bound: none below the trivial one, U(s) = (high - low) s.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_mab.environments.arms import BernoulliArms
 >>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), UniformPlay(), horizon=1000, rows=100).regret
 >>> bool(abs(regret[:, -1].mean() - 300) < 4.5)  # half of the plays lose .6; five standard errors
@@ -21,7 +21,9 @@ from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
-from corral_core.protocols import Base, Feedback, Observation, fitted
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array, Rows
 
 

@@ -29,7 +29,7 @@ leaves open whether the square root covers both logarithms (here it does), and h
 long, and 0.1 suits rewards in [0, 1] with as much noise. With a bonus that small an arm whose first plays all fell
 where it is bad may not be tried again; where it is good at half of the contexts, that is 2^-M0 likely. So M0 is 5.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_nonparam.environments.lipschitz import Lipschitz
 >>> regret = try_out(Lipschitz(dimension=2, relevant=1), KnnUcb(dimension=1), horizon=400, rows=4).regret
 >>> bool((regret[:, -1] < 400 / 3.1416 / 3).all())  # uniform play loses 1/pi a play
@@ -44,13 +44,15 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, lt
+from corral_kit.linear.arms import played
+from corral_kit.linear.featured import MODERATE, needs_all_arms
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
-from corral_core.features.arms import played
-from corral_core.features.featured import MODERATE, needs_all_arms
-from corral_core.protocols import Base, Feedback, Observation, Problem, fitted, knob, parameter, refuse
+from corral_core.protocols.base import Base, refuse
+from corral_core.protocols.parameters import fitted, knob, parameter
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_nonparam.history import History, Plays
 from corral_nonparam.search import nearest_means, tree_bytes

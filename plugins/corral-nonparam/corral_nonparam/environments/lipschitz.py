@@ -29,12 +29,12 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, in_, le
+from corral_kit.linear.contexts import ContextualBandit
+from corral_kit.linear.directions import check_relevant
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
-from corral_core.features.contexts import ContextualBandit
-from corral_core.features.directions import check_relevant
-from corral_core.protocols import parameter
+from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array, Rows
 
 Form = Literal["product", "sum"]

@@ -41,10 +41,10 @@ def plot(
     import json
 
     from corral_core.cli.listing import show_table
-    from corral_core.cli.text import say
     from corral_core.errors import CorralError
-    from corral_core.parsing import suggestion
-    from corral_core.store import Run
+    from corral_core.runs.folder import Run
+    from corral_core.suggestions import suggestion
+    from corral_core.terminal import say
     from corral_report.figures import FORMATS, album, save
     from corral_report.progress import incomplete
 
@@ -82,7 +82,7 @@ def _prepare(folder: Path) -> None:
     import os
 
     from corral_core.errors import CorralError
-    from corral_core.files import usable
+    from corral_core.runs.files import usable
 
     with usable(folder):
         if folder.exists() and not folder.is_dir():

@@ -9,10 +9,10 @@ import attrs
 from matplotlib.figure import Figure
 
 from corral_core.errors import CorralError
-from corral_core.parsing import suggestion
-from corral_core.results import Result
-from corral_core.settings import Setting
-from corral_core.store import Run
+from corral_core.runs.description import Setting
+from corral_core.runs.folder import Run
+from corral_core.runs.results import Result
+from corral_core.suggestions import suggestion
 from corral_report.figures.bases import constant, plays_figure, probabilities_figure
 from corral_report.figures.rates import rates_figure
 from corral_report.figures.regret import check_band, horizon_figure, regret_figure

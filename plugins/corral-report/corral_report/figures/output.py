@@ -9,9 +9,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from corral_core import files
 from corral_core.errors import CorralError
-from corral_core.parsing import suggestion
+from corral_core.runs import files
+from corral_core.suggestions import suggestion
 from corral_report.figures.style import INK, fixed_style
 
 # Nothing that changes from day to day or from version to version is written into files.

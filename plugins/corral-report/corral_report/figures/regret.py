@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from corral_core.cli.text import number
 from corral_core.errors import CorralError
-from corral_core.parsing import suggestion
-from corral_core.results import Moments, Result
 from corral_core.rows import Array
-from corral_core.store import Run
+from corral_core.runs.folder import Run
+from corral_core.runs.results import Result
+from corral_core.runs.standard_errors import Moments
+from corral_core.suggestions import suggestion
+from corral_core.terminal import number
 from corral_report.figures.style import (
     LOW,
     canvas,

@@ -11,7 +11,7 @@ its regret.
 Source: TabulaRL, with Osband, Van Roy, "Why is posterior sampling better than optimism for reinforcement learning?",
 2017.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_tabular.environments.riverswim import RiverSwim
 >>> regret = try_out(RiverSwim(), EpsilonGreedyPlanning(), horizon=100, rows=4).regret
 >>> bool(regret[:, -1].mean() > 100 * 3.3973 / 2)
@@ -24,11 +24,11 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
+from corral_kit.tabular.tables import Ties, ties
 from numpy.random import Generator
 
-from corral_core.mdp.planning import backward, expected
-from corral_core.mdp.tables import Ties, ties
-from corral_core.protocols import Feedback
+from corral_core.environments.planning import backward, expected
+from corral_core.protocols.problem import Feedback
 from corral_core.rows import Array, Rows
 from corral_tabular.counts import Counts
 from corral_tabular.exploring import EpsilonGreedy

@@ -12,7 +12,7 @@ the prior (Osband, Russo, Van Roy 2013).
 Source: Osband, Van Roy, "Why is posterior sampling better than optimism for reinforcement learning?", 2017; the priors
 and updates are those of TabulaRL.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_tabular.environments.riverswim import RiverSwim
 >>> regret = try_out(RiverSwim(), Psrl(), horizon=300, rows=4).regret
 >>> bool(regret[:, -1].mean() < 300 * 3.3973 / 2)
@@ -26,12 +26,13 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, le
+from corral_kit.tabular.tables import Table, look_up, table
+from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
-from corral_core.mdp.planning import backward, expected
-from corral_core.mdp.tables import Table, look_up, table
-from corral_core.mdp.tabular import Tabular
-from corral_core.protocols import Feedback, Observation, parameter
+from corral_core.environments.planning import backward, expected
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array, Rows
 from corral_tabular.counts import Counts
 

@@ -13,7 +13,7 @@ Nothing bounds its regret: exploration that is not directed may take time expone
 
 Source: Watkins, Dayan, "Q-learning", 1992; as a base on RiverSwim, Pacchiano et al. 2020.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_tabular.environments.riverswim import RiverSwim
 >>> regret = try_out(RiverSwim(), QLearning(), horizon=100, rows=4).regret
 >>> bool(regret[:, -1].mean() > 100 * 3.3973 / 2)
@@ -26,11 +26,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import attrs
 import numpy as np
+from corral_kit.tabular.tables import Ties, ties
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
-from corral_core.mdp.tables import Ties, ties
-from corral_core.protocols import Feedback, Problem, parameter
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Feedback, Problem
 from corral_core.rows import Array, Rows
 from corral_tabular.exploring import EpsilonGreedy
 

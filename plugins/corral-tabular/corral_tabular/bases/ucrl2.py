@@ -27,7 +27,7 @@ constant is claimed. Nothing is proved of `tabularl`, nor of a smaller scale.
 
 Source: Jaksch, Ortner, Auer, "Near-optimal regret bounds for reinforcement learning", 2010, Figure 1 and Theorem 2.
 
->>> from corral_core.simulation import try_out
+>>> from corral_core.simulation.simulate import try_out
 >>> from corral_tabular.environments.riverswim import RiverSwim
 >>> sound, aliased = (Ucrl2(version="tabularl", aliased=flag) for flag in (False, True))
 >>> regret = [try_out(RiverSwim(), base, horizon=600, rows=4).regret[:, -1].mean() for base in (sound, aliased)]
@@ -43,15 +43,16 @@ from typing import Any, ClassVar, Literal, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, lt
+from corral_kit.tabular.tables import Ties, draw, ties
+from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
+from corral_core.bases.policies import InForce
 from corral_core.bounds import Bound, Term
+from corral_core.environments.planning import backward
 from corral_core.errors import CorralError
-from corral_core.mdp.planning import backward
-from corral_core.mdp.tables import Ties, draw, ties
-from corral_core.mdp.tabular import Tabular
-from corral_core.policies import InForce
-from corral_core.protocols import Feedback, Observation, Problem, fitted, knob, parameter
+from corral_core.protocols.parameters import fitted, knob, parameter
+from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_tabular.counts import Counts
 from corral_tabular.optimism import optimistic

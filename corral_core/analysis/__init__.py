@@ -1,0 +1,1 @@
+"""What runs show: intervals, tests and comparisons."""

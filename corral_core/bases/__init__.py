@@ -1,0 +1,1 @@
+"""Starting points for authors of bases: lifted Python learners, and policies that many bases share."""

@@ -1,0 +1,139 @@
+"""A plain Python algorithm, one learner at a time, as a base.
+
+A learner has `act(context, rng) -> action` and `learn(context, action, reward)`. `lift` holds one such object a row.
+The context is the row's features, those of fixed arms too, and None where there are none.
+It is slow and it works: start here, and move to arrays when you want the speed.
+
+>>> class Stubborn:
+...     def act(self, context, rng):
+...         return 0
+...     def learn(self, context, action, reward):
+...         pass
+>>> lift(lambda problem: Stubborn(), name="stubborn").name
+'stubborn'
+
+Smoothing copies a learner each time it plays, with the learner's own `snapshot()` where it has one and deeply where
+it has not. `act` must leave the learner as it was, for a copy may act again later.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.errors import CorralError
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import knobs
+from corral_core.protocols.problem import Feedback, Observation, Problem, Trajectory
+from corral_core.rows import Array, Rows, object_array, snapshot
+
+
+class Learners(Rows):
+    """One learner a row: both the state and, until smoothing copies it, the policy."""
+
+    learner: Array
+
+
+@attrs.frozen
+class Lifted(Base):
+    """Base class for a base made of one-at-a-time learners: say `make`."""
+
+    problem: Problem | None = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})
+
+    @abstractmethod
+    def make(self, problem: Problem) -> Any:
+        """A fresh learner for this problem."""
+
+    def resolve(self, problem: Problem) -> Self:
+        return attrs.evolve(super().resolve(problem), problem=problem)
+
+    def init(self, given: Any, rng: Generator) -> Learners:
+        if self.problem is None:
+            raise TypeError(f"{self.name} was not resolved: call resolve(problem) first")
+        values = {name: getattr(given, name).tolist() for name in knobs(self)}
+        learners = []
+        for row in range(len(given)):
+            kin = attrs.evolve(self, **{name: value[row] for name, value in values.items()}) if values else self
+            learners.append(self._checked(kin.make(self.problem)))
+        if hasattr(given, "features"):
+            learners = [_BesideArms(learner, given.features[row]) for row, learner in enumerate(learners)]
+        return Learners(object_array(learners))
+
+    def _checked(self, learner: Any) -> Any:
+        if not (hasattr(learner, "act") and hasattr(learner, "learn")):
+            raise CorralError(f"{self.name}: a learner has act and learn; {type(learner).__name__} was made")
+        return learner
+
+    def policy(self, state: Learners, rows: Array) -> Learners:
+        return state.take(rows)
+
+    def act(self, policy: Learners, observation: Observation, rng: Generator) -> Array:
+        contexts, streams = _contexts(observation, len(policy)), _streams(rng, len(policy))
+        plays = zip(policy.learner, contexts, streams, strict=True)
+        actions = [learner.act(context, stream) for learner, context, stream in plays]
+        return np.asarray(actions) if actions else np.zeros(0, dtype=np.intp)
+
+    def learn(self, state: Learners, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        contexts = _contexts(feedback.observation, len(rows))
+        plays = zip(state.learner[rows], contexts, feedback.action, feedback.reward, strict=True)
+        for learner, context, action, reward in plays:
+            learner.learn(context, action, float(reward))
+
+
+@attrs.define
+class _BesideArms:
+    """A learner whose arms are fixed: it is shown their features at every play."""
+
+    learner: Any
+    features: Array
+
+    def act(self, context: Any, rng: Generator) -> Any:
+        return self.learner.act(self.features if context is None else context, rng)
+
+    def learn(self, context: Any, action: Any, reward: float) -> None:
+        self.learner.learn(self.features if context is None else context, action, reward)
+
+    def snapshot(self) -> _BesideArms:
+        return _BesideArms(snapshot(self.learner), self.features)
+
+
+@attrs.frozen
+class LiftedFrom(Lifted):
+    """A lifted base whose learners a function makes; whoever lifts one knows where it can play."""
+
+    actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
+    masks: ClassVar[bool] = True
+
+    maker: Callable[[Problem], Any] = attrs.field(kw_only=True, metadata={"hidden": True})
+    name: str = attrs.field(kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
+    episodic: bool = attrs.field(default=False, kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
+
+    def make(self, problem: Problem) -> Any:
+        return self.maker(problem)
+
+
+def lift(make: Callable[[Problem], Any], name: str | None = None, *, episodic: bool = False) -> LiftedFrom:
+    """A base whose learners `make(problem)` makes, one a row; where plays are episodes, say so."""
+    return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")), episodic=episodic)
+
+
+def _streams(rng: Any, rows: int) -> list[Any]:
+    """The generator that each learner draws from: the one there is, unless every row has a stream of its own."""
+    found: list[Any] = getattr(rng, "streams", None) or [rng] * rows
+    return found
+
+
+def _contexts(observation: Observation | Trajectory, rows: int) -> list[Any]:
+    """What each learner sees: the features of its row; with a mask, or in an episode, its row of the observation.
+
+    What it learns from after an episode is its row of the `Trajectory`, with the actions of all steps and the return.
+    """
+    if isinstance(observation, Observation) and observation.mask is None and observation.state is None:
+        features = observation.features
+        return [None] * rows if features is None else list(features)
+    return [observation.take(np.asarray([row])) for row in range(rows)]

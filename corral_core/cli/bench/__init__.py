@@ -1,0 +1,1 @@
+"""`corral bench` and its workloads."""

@@ -1,0 +1,1 @@
+"""`corral new-plugin` and the template that it fills in."""

@@ -1,0 +1,1 @@
+"""How a run shows its progress on the terminal."""

@@ -1,0 +1,54 @@
+"""Where chunks run. An engine takes tasks and yields what became of them, in whatever order they finish."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from time import perf_counter
+from typing import NamedTuple
+
+from corral_core.engines.chunks import Task, run_chunk
+from corral_core.engines.progress import Progress, Watch
+from corral_core.experiments.experiment import Experiment
+from corral_core.simulation.record import Record
+
+
+class Done(NamedTuple):
+    """A finished task."""
+
+    task: Task
+    record: Record
+    seconds: float
+
+
+class Lost(NamedTuple):
+    """A task that was given up, and why; the others go on."""
+
+    task: Task
+    reason: str
+
+
+def run_task(experiment: Experiment, task: Task, played: Callable[[Progress], None] = lambda _: None) -> Done:
+    """One task, here and now; `played` hears of about two hundred moments of it, in this thread."""
+    begun = perf_counter()
+
+    def progress(point: int, plays: int, record: Record) -> None:
+        regret = None if record.regret is None else float(record.regret[:, point].mean())
+        probabilities = tuple(record.probabilities[:, point].mean(axis=0).tolist())
+        played(Progress(task, plays, regret, float(record.reward[:, point].mean()), probabilities))
+
+    record = run_chunk(experiment, task.curve, task.chunk, progress)
+    return Done(task, record, perf_counter() - begun)
+
+
+class Engine(ABC):
+    """Runs tasks with some number of workers."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    @abstractmethod
+    def run(
+        self, points: Sequence[Experiment], tasks: Sequence[Task], watch: Watch
+    ) -> Generator[Done | Lost, None, None]:
+        """Every task once. Closing the generator stops the workers."""

@@ -1,0 +1,195 @@
+"""A worker: a Python process with one thread, which takes one call at a time and ends with whoever started it.
+
+Calls and answers are pickled through two pipes of their own: what plugins print goes to standard error, and there is
+nothing to be read from standard input. A worker starts from nothing but `sys.path`, so that the script that started it
+needs no `if __name__ == "__main__"`; it is in a session of its own, so that an interrupt from the terminal is its
+parent's to handle. Keep this module light: a command starts workers before it imports numpy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from corral_core import ONE_THREAD
+from corral_core.engines.machine import keep_freed_memory
+from corral_core.errors import CorralError, warn_plainly
+
+START = """
+import os, pickle, sys
+calls, answers = (os.fdopen(int(number), mode) for number, mode in zip(sys.argv[1:], ("rb", "wb")))
+sys.path[:] = pickle.load(calls)
+from corral_core.engines import processes
+from corral_core.engines.workers import serve
+serve(calls, answers)
+"""
+PATIENCE = 5.0  # seconds for a process that has closed its pipe to end
+
+
+class Died(Exception):  # noqa: N818 - it is the worker's end, not an error of the call
+    """A worker ended in the middle of a call; the message says how."""
+
+
+class Worker:
+    """One process, seen from its parent."""
+
+    def __init__(self) -> None:
+        read_call, write_call = os.pipe()
+        read_answer, write_answer = os.pipe()
+        self._calls, self._answers = os.fdopen(write_call, "wb"), os.fdopen(read_answer, "rb")
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-u", "-c", START, str(read_call), str(write_answer)],
+                stdin=subprocess.DEVNULL,
+                stdout=2,
+                pass_fds=(read_call, write_answer),
+                env={**os.environ, **ONE_THREAD},
+                start_new_session=True,
+            )
+        except OSError as problem:
+            self._close()
+            raise CorralError(f"a worker cannot be started: {problem.strerror}; try fewer with --workers") from None
+        finally:
+            os.close(read_call)
+            os.close(write_answer)
+        with contextlib.suppress(Died):  # then the first call says so
+            self._send(sys.path)
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+        """What the function says with its last argument, and at the end what it returns."""
+        self._send((function, arguments))
+        while True:
+            try:
+                kind, value = pickle.load(self._answers)
+            except (EOFError, pickle.UnpicklingError, OSError, ValueError):
+                raise Died(self._end()) from None
+            if kind == "raised":
+                raise value
+            yield value
+            if kind == "returned":
+                return
+
+    def stop(self) -> None:
+        """Send it the signal that nothing can resist."""
+        self._process.kill()
+
+    def kill(self) -> None:
+        """End it, whatever it is at, and wait until it has ended."""
+        self.stop()
+        self._process.wait()
+        self._close()
+
+    def _send(self, what: Any) -> None:
+        try:
+            pickle.dump(what, self._calls)
+            self._calls.flush()
+        except (OSError, ValueError):  # a broken pipe, or one that was closed
+            raise Died(self._end()) from None
+
+    def _end(self) -> str:
+        """How it ended; at the latest now."""
+        try:
+            code = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            self._process.wait()
+            return "stopped answering"
+        if code >= 0:
+            return f"ended with exit code {code}"
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(-code).name
+            return f"was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+        return f"was ended by signal {-code}"
+
+    def _close(self) -> None:
+        for pipe in (self._calls, self._answers):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+_spare: list[Worker] = []
+
+
+@contextmanager
+def started_ahead(count: int) -> Iterator[None]:
+    """Workers that import what they need while we still do; those that nobody hires end with the block."""
+    try:
+        _spare.extend(Worker() for _ in range(count))
+        yield
+    finally:
+        while _spare:
+            _spare.pop().kill()
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def hire() -> Worker:
+    """A worker that was started ahead, or a new one."""
+    return _spare.pop() if _spare else Worker()
+
+
+def serve(calls: IO[bytes], answers: IO[bytes]) -> None:
+    """In a worker: answer calls until the parent is gone."""
+    keep_freed_memory()
+    warn_plainly()
+    waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
+
+    def answer(kind: str, value: Any) -> None:
+        told = pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL)
+        try:
+            answers.write(told)
+            answers.flush()
+        except BrokenPipeError:  # the parent is gone, and `_listen` has not noticed yet
+            os._exit(1)
+
+    while True:
+        function, arguments = waiting.get()
+        try:
+            returned = function(*arguments, lambda value: answer("said", value))
+        except SystemExit as stop:
+            os._exit(stop.code if isinstance(stop.code, int) else 1)  # whatever threads a plugin has left
+        except Exception as error:
+            error.add_note("".join(traceback.format_exception(error)))
+            answer("raised", _portable(error))
+        else:
+            answer("returned", returned)
+
+
+def _listen(calls: IO[bytes], waiting: queue.SimpleQueue[Any]) -> None:
+    """Whatever keeps a call from being heard, a parent that is gone above all, ends the worker."""
+    try:
+        while True:
+            waiting.put(pickle.load(calls))
+    except EOFError:
+        pass
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _portable(error: Exception) -> Exception:
+    """The error itself, or one that says the same where it cannot be pickled."""
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+        assert isinstance(copy, Exception)
+        return error
+    except Exception:
+        told = RuntimeError("".join(traceback.format_exception_only(error)).strip())
+        for note in getattr(error, "__notes__", ()):
+            told.add_note(note)
+        return told

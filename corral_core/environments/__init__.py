@@ -1,0 +1,1 @@
+"""Starting points for authors of environments: bandits, episodic and finite MDPs, planning."""

@@ -1,0 +1,143 @@
+"""The curves that an experiment file asks for: bases with their labels, metas, and what they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from corral_core.errors import CorralError
+from corral_core.experiments.grids import product
+from corral_core.parsing import build, check_keys, convert, shown
+from corral_core.protocols.base import Base
+from corral_core.protocols.problem import Problem
+from corral_core.registry.discovery import Kind
+from corral_core.registry.names import get_registry
+from corral_core.selection.options import PRESETS, Options
+from corral_core.simulation.curve import Curve
+
+ALONE = ("plain", "smooth", "both", "none")
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise CorralError(f"{where} must be a table with a name")
+    if not isinstance(value.get("name"), str):
+        raise CorralError(f"{where} needs a name")
+    return dict(value)
+
+
+def _tables(value: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise CorralError(f"{where} must be a list of tables, each with a name")
+    return [_table(item, f"{where}[{index}]") for index, item in enumerate(value)]
+
+
+def made(kind: Kind, value: Any, where: str) -> Any:
+    """The thing that a table with a name and parameters describes."""
+    table = _table(value, f"{where}: {kind}")
+    name = table.pop("name")
+    return build(get_registry().load(kind, name), table, f"{where}: {name}")
+
+
+def bases_of(value: Any, problem: Problem, where: str, taken: Sequence[str] = ()) -> list[tuple[str, Base]]:
+    """Every base with its label, grids expanded; a name that is taken, or not the only one, shows its parameters."""
+    found: list[tuple[str, Base]] = []
+    tables = _tables(value, where)
+    for table in tables:
+        name, grids = table.pop("name"), table.pop("grid", {})
+        cls = get_registry().load("base", name)
+        if not isinstance(grids, Mapping):
+            raise CorralError(f"{where}: the grid of {name} must be a table of lists")
+        twice = [key for key in grids if key in table]
+        if twice:
+            raise CorralError(f"{where}: {name} has {twice[0]} both as a value and as a grid")
+        for point in product(grids, f"{where}: grid of {name}"):
+            base = build(cls, {**table, **point}, f"{where}: {name}").resolve(problem)
+            several = name in taken or sum(other["name"] == name for other in _tables(value, where)) > 1
+            shown = point or (table if several else {})
+            found.append((_label(name, shown), base))
+    if not found:
+        raise CorralError(f"{where} must name at least one base")
+    labels = [label for label, _ in found]
+    for number, label in enumerate(labels):
+        if labels.count(label) > 1:
+            found[number] = (f"{label} #{labels[: number + 1].count(label)}", found[number][1])
+    return found
+
+
+def _label(name: str, values: Mapping[str, Any]) -> str:
+    shown = [f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()]
+    return f"{name}({', '.join(shown)})" if shown else name
+
+
+def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tuple[str, Options]:
+    """The preset a table names, with the options it sets."""
+    preset = convert(table.get("preset", preset), str, f"{where}: preset")
+    if preset not in PRESETS:
+        raise CorralError(f"{where}: preset must be {' or '.join(PRESETS)}, not {preset!r}")
+    own = table.get("options", {})
+    if not isinstance(own, Mapping):
+        raise CorralError(f"{where}: options must be a table")
+    return preset, build(Options, {**attrs.asdict(PRESETS[preset]), **own}, f"{where}: options")
+
+
+def curves_of(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: Problem, where: str) -> list[Curve]:
+    """Every curve of a point, each with a name of its own."""
+    labels, members = tuple(label for label, _ in bases), tuple(base for _, base in bases)
+    preset, options = _options(source, where)
+    compare = source.get("compare", {})
+    if not isinstance(compare, Mapping):
+        raise CorralError(f"{where}: compare must be a table")
+    check_keys(compare, ["alone", "bases", "metas", "presets"], f"{where}: compare")
+    curves: list[Curve] = []
+    if "meta" in source:
+        meta = made("meta", source["meta"], where)
+        curves.append(Curve(meta.name, members, labels, meta, options))
+        for other in convert(compare.get("presets", []), tuple[str, ...], f"{where}: compare.presets"):
+            _, judged = _options({"preset": other}, f"{where}: compare.presets")
+            curves.append(Curve(f"{meta.name} ({other})", members, labels, meta, judged))
+    compared: dict[int, Curve] = {}
+    tables = _tables(compare.get("metas", []), f"{where}: compare.metas")
+    # Those without parameters first: they have nothing but their name to be told apart by.
+    for place, table in sorted(
+        enumerate(tables), key=lambda pair: bool(pair[1].keys() - {"name", "preset", "options"})
+    ):
+        set_here: dict[str, Any] = {key: table.pop(key) for key in ("preset", "options") if key in table}
+        inherited = {} if "preset" in set_here else {"preset": preset, "options": source.get("options", {})}
+        own, judged = _options({**inherited, **set_here}, f"{where}: compare.metas")
+        meta = made("meta", table, where)
+        suffix = f" ({own})" if own != preset else ""
+        table.pop("name")
+        # As short as tells it from the curves before it.
+        names = [_label(meta.name, said) + suffix for said in ({}, table, {**table, **set_here.get("options", {})})]
+        taken = [curve.name for curve in (*curves, *compared.values())]
+        name = next((each for each in names if each not in taken), names[-1])
+        compared[place] = Curve(name, members, labels, meta, judged)
+    curves += [compared[place] for place in sorted(compared)]
+    curves += _alone(compare.get("alone", "plain"), bases, f"{where}: compare.alone")
+    others = compare.get("bases", [])
+    if others != []:
+        extra = bases_of(others, problem, f"{where}: compare.bases", labels)
+        curves += _alone("plain", extra, f"{where}: compare.bases")
+    names = [curve.name for curve in curves]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise CorralError(f"{where} would draw {twice[0]!r} twice; take one out, or set its parameters apart")
+    if not curves:
+        raise CorralError(f"{where} has nothing to play: give it a meta, or compare bases alone")
+    return curves
+
+
+def _alone(how: Any, bases: list[tuple[str, Base]], where: str) -> list[Curve]:
+    """Each base alone, played plainly or smoothed."""
+    if how not in ALONE:
+        raise CorralError(f"{where} must be {' or '.join(ALONE)}, not {shown(how)}")
+    curves = []
+    for label, base in bases:
+        if how in ("plain", "both"):
+            curves.append(Curve(label, (base,), (label,), None, PRESETS["practice"]))
+        if how in ("smooth", "both"):
+            curves.append(Curve(f"{label}, smoothed", (base,), (label,), None, PRESETS["paper"]))
+    return curves

@@ -1,0 +1,177 @@
+"""What the paper's theorem promises for an experiment, and which of its preconditions fail.
+
+Theorem 4.11 of Pacchiano et al. 2020: smoothed bases, bias U_j(s)/s, the base test and (for CORRAL) restarts, with
+delta <= 1/sqrt(T); if some base is adapted and U_*(T) = c T^alpha, alpha in [1/2, 1), then the regret is of the order
+of the paper's table. A term of U that is linear in s, like that of misspecification, is added as it is (the paper's
+theorem on misspecified contextual linear bandits). Assumption 2.1 has mean rewards in [-1, 1] and 1-sub-Gaussian
+noise, so bounds are measured in half the reward range here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+from corral_core.bounds import Bound, Term
+from corral_core.experiments.experiment import Experiment
+from corral_core.metas.corral import Corral
+from corral_core.metas.exp3p import Exp3P
+from corral_core.metas.learning_rates import corral_guarantee, exp3p_guarantee, target
+from corral_core.protocols.meta import MetaProblem
+from corral_core.rows import Array
+from corral_core.selection.options import Options
+from corral_core.simulation.curve import Curve
+
+
+@attrs.frozen
+class Condition:
+    """A precondition of the theorem: it holds, it fails, or nobody can check it (None)."""
+
+    text: str
+    holds: bool | None
+
+
+@attrs.frozen
+class Promise:
+    """The order of the regret, if these bases are the best adapted ones; constants and logarithms left out."""
+
+    bases: tuple[str, ...]
+    exponent: float
+    shape: float  # with the base's shape c s^alpha
+    literal: float  # with the constants of its literal bound
+
+
+@attrs.frozen
+class Guarantee:
+    curve: str
+    row: str
+    formula: str
+    promises: tuple[Promise, ...]
+    most: float  # the regret of losing everything at every play
+    conditions: tuple[Condition, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(condition.holds is not False for condition in self.conditions)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether even the best of the promises allows to lose everything."""
+        return bool(self.promises) and all(promise.literal >= self.most for promise in self.promises)
+
+
+def guarantees(experiment: Experiment) -> list[Guarantee]:
+    """One for every curve whose meta the theorem knows."""
+    found = []
+    for curve in experiment.curves:
+        if isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw":
+            told = curve.told(experiment.problem, experiment.horizon)
+            found.append(_guarantee(experiment, curve, curve.meta, told))
+    return found
+
+
+def _guarantee(experiment: Experiment, curve: Curve, meta: Corral | Exp3P, told: MetaProblem) -> Guarantee:
+    low, high = experiment.problem.range
+    rate = meta.rate(told)
+    if isinstance(meta, Corral):
+        formula = f"sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha), eta = {rate:.4g}"
+    else:
+        formula = f"sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c, p = {rate:.4g}"
+    if any(term.alpha >= 1 for bound in told.bounds if bound for term in bound.shape):
+        formula += ", and the linear terms of U(T), which no rate can mend"
+    promises: dict[tuple[float, float, float], list[str]] = {}
+    for label, bound in zip(curve.labels, told.bounds, strict=True):
+        if bound is None or bound.leading is None:
+            continue
+        c, alpha = bound.leading
+        linear = sum(term.c for term in bound.shape if term.alpha >= 1) * told.horizon
+        literal = Term((float(bound(told.horizon)) - linear) / told.horizon**alpha, alpha)
+        values = [(_value(meta, told, rate, term) + linear) * (high - low) for term in (Term(c, alpha), literal)]
+        promises.setdefault((alpha, *values), []).append(label)  # type: ignore[arg-type]
+    return Guarantee(
+        curve=curve.name,
+        row=_row(meta, told),
+        formula=formula,
+        promises=tuple(Promise(tuple(labels), *values) for values, labels in promises.items()),
+        most=experiment.horizon * (high - low),
+        conditions=tuple(_conditions(experiment, curve.options, meta, told)),
+    )
+
+
+def _row(meta: Corral | Exp3P, told: MetaProblem) -> str:
+    given = meta.eta if isinstance(meta, Corral) else meta.p
+    return target(told.bounds).row if given == "auto" else "general (the rate was given)"
+
+
+def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> float:
+    order = corral_guarantee if isinstance(meta, Corral) else exp3p_guarantee
+    return order(told.bases, told.horizon, rate, term)
+
+
+def _conditions(
+    experiment: Experiment, options: Options, meta: Corral | Exp3P, told: MetaProblem
+) -> Iterator[Condition]:
+    low, high = experiment.problem.range
+    yield Condition("bases are smoothed", options.player == "smooth")
+    yield Condition("the bias U_j(s)/s is taken off the gain", options.bias == 1)
+    yield Condition("the base test is on", options.base_test)
+    if isinstance(meta, Corral):
+        yield Condition("bases restart when their threshold is halved", options.restart)
+    limit = 1 / math.sqrt(told.horizon)
+    yield Condition(f"delta = {told.delta:.3g} is at most 1/sqrt(T) = {limit:.3g}", told.delta <= limit)
+    yield Condition("every base has a bound", all(told.bounds))
+    bounds = [bound for bound in told.bounds if bound is not None]
+    exponents = sorted({term.alpha for bound in bounds if (term := bound.leading)})
+    shown = ", ".join(f"{alpha:.3g}" for alpha in exponents) or "none below 1"
+    fits = bool(exponents) and all(0.5 <= alpha < 1 for alpha in exponents)
+    yield Condition(f"exponents of the bounds ({shown}) lie in [1/2, 1)", fits)
+    if bounds:
+        yield Condition("literal bounds exceed 8 sqrt(t ln(t^2/delta)) at every t", _wide_enough(bounds, told))
+    noise = experiment.problem.noise
+    if experiment.problem.heavy_tails:
+        yield Condition("the noise is sub-Gaussian", False)
+    elif noise is None:
+        yield Condition("the noise, of a scale that nobody tells, is 1-sub-Gaussian in half the reward range", None)
+    else:
+        scaled = 2 * noise / ((high - low) or 1.0)
+        yield Condition(f"the noise, {scaled:.3g} in half the reward range, is at most 1", scaled <= 1)
+    yield Condition("contexts are drawn independently from one distribution", None)
+    yield Condition("some base is adapted: its bound holds in this environment", None)
+
+
+def smoothing_needs(t: Array, delta: float) -> Array:
+    """8 sqrt(t ln(t^2/delta)): what U(t) must exceed for smoothing to keep it (Proposition 4.3)."""
+    return np.asarray(8 * np.sqrt(t * np.log(t**2 / delta)))
+
+
+def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
+    t = np.unique(np.geomspace(1, told.horizon, 10_000).round())  # both sides are smooth in t
+    needed = smoothing_needs(t, told.delta)
+    return all(bool((2 * bound(t) > needed).all()) for bound in bounds)
+
+
+FAR = 2**400  # rounds: where nothing but the leading power of T is left
+
+
+def orders(experiment: Experiment, curve: Curve) -> tuple[float, ...]:
+    """The exponents of T that theory promises, ascending: of a base alone its bound's, of a meta one for every base.
+
+    They are those of a method that is tuned to each T, so a rate that was given as a number is part of the order; the
+    theorem's other conditions are not looked at, and logarithms are left out.
+    """
+    told = curve.told(experiment.problem, experiment.horizon)
+    found = set()
+    for bound in told.bounds:
+        if bound is None or not bound.shape:
+            continue
+        highest = max((term.alpha for term in bound.shape if term.c > 0), default=0.0)
+        if curve.meta is None or highest >= 1:
+            found.add(highest)
+        elif isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw" and (term := bound.leading):
+            near, far = (attrs.evolve(told, horizon=rounds) for rounds in (FAR, 2 * FAR))
+            values = [_value(curve.meta, each, curve.meta.rate(each), term) for each in (near, far)]
+            found.add(math.log2(values[1] / values[0]))
+    return tuple(sorted({round(exponent, 3) for exponent in found}))

@@ -1,0 +1,151 @@
+"""Log: append-only entries, a list of its own for every row, in one shared arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from corral_core.errors import CorralError
+from corral_core.rows import Array, Rows
+
+
+class Log:
+    """Append-only entries, a list of its own for every row; all rows share one arena.
+
+    Row r's entries lie in pages of doubling size, so appending is amortised constant time and memory follows what was
+    appended. Page k holds entries F (2^k - 1) to F (2^(k+1) - 1) - 1, with F the size of the first page; entry q is
+    in page floor(log2(q + F)) - log2(F).
+    """
+
+    FIRST = 16
+
+    def __init__(self, rows: int, entry: type[Rows] | None = None) -> None:
+        """`entry` is the class of what will be appended; only a log that is loaded before it is used must be told."""
+        self.rows = rows
+        self._entry = entry
+        self.length = np.zeros(rows, dtype=np.int64)
+        self._next = np.zeros(rows, dtype=np.int64)  # address of the next entry
+        self._end = np.zeros(rows, dtype=np.int64)  # end of the page it falls in
+        self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k less its first entry's number; -1: none
+        self._page_of = np.zeros(0, dtype=np.int8)  # the page of an entry
+        self._used = 0
+        self._columns: dict[str, Array] = {}
+        self._like = Rows()
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def nbytes(self) -> int:
+        held: list[Array] = [self.length, self._next, self._end, self._base, self._page_of, *self._columns.values()]
+        return sum(array.nbytes for array in held)
+
+    def empty(self, rows: int) -> Self:
+        """A log of the same kind with nothing in it; a subclass with arguments of its own says how it is made."""
+        return type(self)(rows, self._entry)
+
+    def append(self, rows: Array, entries: Rows) -> None:
+        """Add one entry to each of these (distinct) rows."""
+        if not self._columns:
+            self._prepare(entries)
+        address = self._next.take(rows)
+        full = address == self._end.take(rows)
+        if full.any():
+            address[full] = self._new_pages(rows[full])
+        for name, column in self._columns.items():
+            value = getattr(entries, name)
+            if value.dtype != column.dtype:
+                what = f"{type(entries).__name__}.{name}"
+                raise TypeError(f"{what} was {column.dtype} and is {value.dtype} now; entries keep their type")
+            column[address] = value
+        address += 1
+        self._next[rows] = address
+        self.length[rows] += 1
+
+    def get(self, rows: Array, index: Array) -> Any:
+        """Entry number `index` (from 0) of each row, as the `Rows` that were appended."""
+        address = self._address(rows, index)
+        found = {name: column.take(address, axis=0) for name, column in self._columns.items()}
+        return self._like.replace(**found)
+
+    def column(self, name: str, rows: Array, index: Array) -> Array:
+        """One field of `get`."""
+        return self._columns[name].take(self._address(rows, index), axis=0)
+
+    def forget(self, rows: Array) -> None:
+        """These rows start again with nothing, in the pages they have."""
+        for array in (self.length, self._next, self._end):
+            array[rows] = 0
+
+    def take(self, rows: Array, axis: int = 0) -> Log:
+        """The log itself: it is shared by whoever refers to it, and rows keep their numbers in it."""
+        return self
+
+    def put(self, rows: Array, other: Log) -> None:
+        """Fresh rows have an empty log: all that a restart can mean."""
+        self.forget(rows)
+
+    def to_arrays(self) -> dict[str, Array]:
+        total = int(self.length.sum())
+        rows = np.repeat(np.arange(self.rows), self.length)
+        index = np.arange(total) - np.repeat(np.cumsum(self.length) - self.length, self.length)
+        arrays = {name: self.column(name, rows, index) for name in self._columns}
+        return {"length": self.length, **arrays}
+
+    def from_arrays(self, arrays: Mapping[str, Array]) -> Log:
+        length = np.asarray(arrays["length"])
+        log, longest = self.empty(len(length)), int(length.max(initial=0))
+        if self._entry is None and longest:
+            raise CorralError("a log that was never appended to must know its entries to be loaded: Log(rows, Entry)")
+        first = np.cumsum(length) - length
+        for index in range(longest):
+            rows = np.flatnonzero(length > index)
+            columns = {name: np.asarray(arrays[name])[first[rows] + index] for name in arrays if name != "length"}
+            log.append(rows, self._like.replace(**columns) if self._columns else self._entry(**columns))  # type: ignore[misc]
+        return log
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Log]) -> Log:
+        """One log with the rows of all parts, in order."""
+        told = next((part for part in parts if part._columns), parts[0])
+        arrays = [part.to_arrays() for part in parts]
+        joined = {name: np.concatenate([each[name] for each in arrays if name in each]) for name in told.to_arrays()}
+        return told.from_arrays(joined)
+
+    def _prepare(self, entries: Rows) -> None:
+        """Columns like those of the first entries."""
+        self._entry, self._like = type(entries), entries.replace()
+        for name, value in entries._values():
+            if isinstance(value, np.ndarray):
+                self._columns[name] = np.empty((0, *value.shape[1:]), dtype=value.dtype)
+            elif not isinstance(value, Log):
+                raise TypeError(f"an entry holds arrays and logs; {type(entries).__name__}.{name} is neither")
+
+    def _address(self, rows: Array, index: Array) -> Array:
+        page = self._page_of.take(index).astype(np.int64)
+        address: Array = self._base.take(page * self.rows + rows) + index
+        return address
+
+    def _new_pages(self, rows: Array) -> Array:
+        """Give each row its next page and return where the pages begin."""
+        index = self.length.take(rows)
+        page = np.frexp((index + self.FIRST).astype(np.float64))[1] - self.FIRST.bit_length()
+        pages = int(page.max()) + 1
+        if pages > len(self._base):
+            missing = np.full((pages - len(self._base), self.rows), -1)
+            self._base = np.concatenate([self._base, missing])
+            self._page_of = np.repeat(np.arange(pages, dtype=np.int8), self.FIRST << np.arange(pages))
+        size = np.left_shift(np.int64(self.FIRST), page.astype(np.int64))
+        base = self._base[page, rows]
+        wanted = np.where(base < 0, size, 0)  # a row that was forgotten has pages already
+        begin = np.where(base < 0, self._used + np.cumsum(wanted) - wanted, base + index)
+        self._used += int(wanted.sum())
+        self._base[page, rows] = begin - index
+        self._end[rows] = begin + size
+        for column in self._columns.values():
+            if len(column) < self._used:
+                # realloc moves pages instead of copying them, so the peak stays near what is used
+                column.resize((max(self._used, len(column) * 5 // 4), *column.shape[1:]), refcheck=False)
+        return begin

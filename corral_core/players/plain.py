@@ -1,0 +1,85 @@
+"""Plain play: one play per round, with the current policy.
+
+A player has `steps` plays per round, all by the same learners, and says with which weights their rewards make the gain
+of the round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.log import Log
+from corral_core.protocols.base import Base
+from corral_core.protocols.problem import Feedback, Observation
+from corral_core.rows import Array
+
+
+class Player:
+    """One play a round: act with the current policy and learn."""
+
+    weights: tuple[float, ...] = (1.0,)
+
+    def __init__(self, base: Base, given: Any, rng: Generator) -> None:
+        self.base = base
+        self.given = given
+        self.plays = np.zeros(len(given), dtype=np.int64)  # s: how many rounds each learner has been asked to play
+        self.state = self._fresh(given.take(np.arange(len(given))), rng)  # a copy: restarts need the original
+        self._latest = Log(len(given))
+
+    @property
+    def steps(self) -> int:
+        return len(self.weights)
+
+    def _fresh(self, given: Any, rng: Generator) -> Any:
+        return self.base.init(given, rng)
+
+    def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
+        """What these learners act with in this step of the round."""
+        if self.base.rarely_changes:
+            changed, policy = self._changed(learners)
+            if policy is not None:
+                self._latest.forget(learners[changed])
+                self._latest.append(learners[changed], policy)
+            policy = self._latest.get(learners, np.zeros(len(learners), dtype=np.int64))
+        else:
+            policy = self.base.policy(self.state, learners)
+        self.plays[learners] += 1
+        return policy
+
+    def _changed(self, learners: Array) -> tuple[Array, Any]:
+        """Which learners have a policy other than their last, and those policies (None where all have theirs)."""
+        changed = self.base.changed(self.state, learners) | (self.plays.take(learners) == 0)
+        return changed, self.base.policy(self.state, learners[changed]) if changed.any() else None
+
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Any:
+        return self.base.act(policy, observation, rng)
+
+    def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
+        self.base.learn(self.state, learners, feedback, rng)
+
+    def restart(self, learners: Array, rng: Generator) -> None:
+        """Fresh learners, with no past."""
+        self.state.put(learners, self._fresh(self.given.take(learners), rng))
+        self.plays[learners] = 0
+
+
+@attrs.frozen
+class Played:
+    """A base and how it is to be played."""
+
+    base: Base
+    player: Callable[[Base, Any, Generator], Player]
+
+    def start(self, given: Any, rng: Generator) -> Player:
+        """A player whose learners are the rows of `given`."""
+        return self.player(self.base, given, rng)
+
+
+def plain(base: Base) -> Played:
+    """One step a round."""
+    return Played(base, Player)

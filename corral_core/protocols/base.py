@@ -1,0 +1,123 @@
+"""Base: a bandit algorithm over rows.
+
+A base is a frozen attrs class that holds parameters and no state; its state is a `Rows` that the functions below are
+given. Randomness comes only from the generator passed in, and every draw has rows as its first axis.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Self, TypeVar
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.bounds import Bound
+from corral_core.errors import CorralError
+from corral_core.protocols.named import Named
+from corral_core.protocols.parameters import fitted_names
+from corral_core.protocols.problem import ACTIONS, NEEDS, SAYABLE, SIZES, Feedback, Observation, Problem
+from corral_core.rows import Array
+
+
+@attrs.frozen
+class Base(Named):
+    """A bandit algorithm over rows. A policy is the least that determines how state s acts."""
+
+    formula: ClassVar[str] = "none known"  # the bound, for people
+    actions: ClassVar[tuple[str, ...]] = ("finite",)
+    episodic: ClassVar[bool] = False
+    masks: ClassVar[bool] = False  # honours masked action sets
+    learns_from_others: ClassVar[bool] = False  # can learn from an action that it did not choose
+
+    @abstractmethod
+    def init(self, given: Any, rng: Generator) -> Any:
+        """A fresh learner in every row. `given` holds the knobs and what the environment shows before any play."""
+
+    @abstractmethod
+    def policy(self, state: Any, rows: Array) -> Any:
+        """What pi_s of these rows needs to act later, and nothing more, as `Rows` of its own arrays."""
+
+    @abstractmethod
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Any:
+        """Actions, or `Rows` with `action` and whatever `learn` wants back. Reads nothing but its arguments."""
+
+    @abstractmethod
+    def learn(self, state: Any, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        """Take these rows from s to s + 1, in place."""
+
+    @property
+    def rarely_changes(self) -> bool:
+        """Whether `changed` says when the policy does, so that it is asked for and recorded only then."""
+        return False
+
+    def changed(self, state: Any, rows: Array) -> Array:
+        """Where the policy differs from the last one asked for; asked only of a base that `rarely_changes`."""
+        return np.ones(len(rows), dtype=bool)
+
+    @property
+    def scratch(self) -> int:
+        """How many bytes a row acting and learning take for a moment, beside the state: what memory is reckoned by."""
+        return 0
+
+    def policies(self, plays: int) -> int:
+        """How many policies these many plays leave at most: what memory is reckoned by."""
+        return plays
+
+    def history(self, plays: int) -> int:
+        """How many bytes so many plays add to the state of a learner that keeps them: what memory is reckoned by."""
+        return 0
+
+    def bound(self, delta: float) -> Bound | None:
+        """The putative regret bound U(s, delta), in raw reward. It is asked of one base, so it alone may read knobs."""
+        return None
+
+    def resolve(self, problem: Problem) -> Self:
+        """This base fitted to the problem, or one sentence why it cannot be."""
+        refuse(self, problem)
+        names = fitted_names(self)
+        left_open = [name for name in names if getattr(self, name) is None]
+        missing = [name for name in left_open if getattr(problem, name) is None]
+        if missing:
+            sayable = [name for name in missing if name in SAYABLE]
+            mend = f", so give {self.name} a {' and a '.join(sayable)}" if missing[0] in SAYABLE else ""
+            raise CorralError(f"{self.name} needs {NEEDS[missing[0]]}; {problem.environment} has none{mend}")
+        for name in SIZES:
+            most, mine = getattr(problem, name), getattr(self, name) if name in names else None
+            if most is not None and mine is not None and mine > most:
+                raise CorralError(
+                    f"{self.name}: {name} must be at most {most}, as many as {problem.environment} has, not {mine}"
+                )
+        found = {name: getattr(problem, name) for name in left_open}
+        fit = filled(self, problem, **found)
+        for lower, upper in (("low", "high"), ("step_low", "step_high")):
+            low, high = getattr(fit, lower, None), getattr(fit, upper, None)
+            if low is not None and high is not None and low > high:
+                raise CorralError(f"{self.name}: {lower} must be at most {upper}, not {low} and {high}")
+        return fit
+
+
+B = TypeVar("B", bound=Base)
+
+
+def filled(base: B, problem: Problem, **found: Any) -> B:
+    """This base with fields that follow from the problem, or one sentence where they cannot be what follows."""
+    try:
+        return attrs.evolve(base, **found)
+    except ValueError as refused:  # a validator's words
+        raise CorralError(f"{base.name} in {problem.environment}: {refused.args[0]}") from None
+
+
+def refuse(base: Base, problem: Problem) -> None:
+    """One sentence where a base cannot live in an environment."""
+    if base.episodic != problem.episodic:
+        plays = {True: "episodes", False: "single actions"}
+        raise CorralError(
+            f"{base.name} plays {plays[base.episodic]}; {problem.environment} asks for {plays[problem.episodic]}"
+        )
+    if problem.actions not in base.actions:
+        choices = " or ".join(ACTIONS[kind] for kind in base.actions)
+        raise CorralError(f"{base.name} needs {choices}; {problem.environment} has {ACTIONS[problem.actions]}")
+    if problem.masked and not base.masks:
+        raise CorralError(f"{base.name} needs every arm at every play; {problem.environment} masks some")

@@ -1,0 +1,62 @@
+"""Meta: a distribution over the bases of each row, and what it is told and may ask for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import attrs
+from numpy.random import Generator
+
+from corral_core.bounds import Bound
+from corral_core.protocols.named import Named
+from corral_core.rows import Array, Rows
+
+
+@attrs.frozen(eq=False)
+class MetaProblem:
+    """What a meta-algorithm is told before the first round. Gains are scaled so that mean rewards span [0, 1]."""
+
+    bases: int
+    horizon: int  # rounds
+    delta: float
+    gains: tuple[float, float] = (0.0, 1.0)  # where gains lie: (-1, 1) when a bias is taken off
+    bounds: tuple[Bound | None, ...] = ()  # of the bases, scaled like the gains
+
+
+class Verdict(Rows):
+    """What a meta asks of selection: (bases, rows) masks."""
+
+    restart: Array | None = None
+    drop: Array | None = None
+
+
+@attrs.frozen
+class Meta(Named):
+    """A distribution over the bases of each row. All its arrays are (bases, rows): bases first."""
+
+    horizon: ClassVar[bool] = True  # must know the number of rounds
+    bounds: ClassVar[str] = "none"  # "none", "one" for all bases, or "every" base's
+    player: ClassVar[str] = "any"  # "any", "plain", "smooth" or "boosted"
+    feedback: ClassVar[str] = "raw"  # "raw", "importance-weighted" or "shared"
+    clip: ClassVar[tuple[float, float]] = (0.0, 1.0)  # scaled rewards are cut to this before any bias is taken off
+
+    @abstractmethod
+    def init(self, rows: int, problem: MetaProblem) -> Any:
+        """The state of a fresh meta-algorithm in every row."""
+
+    @abstractmethod
+    def choose(self, state: Any, active: Array, rng: Generator) -> tuple[Array, Array | None]:
+        """The base each row plays, and its probability (None where the choice is deterministic)."""
+
+    @abstractmethod
+    def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
+        """Learn, in place, what the chosen bases gained."""
+
+    @abstractmethod
+    def probabilities(self, state: Any) -> Array:
+        """(bases, rows), for the curves."""
+
+    def choices(self, problem: MetaProblem) -> list[str]:
+        """The parameters it chose for itself and why, a sentence each."""
+        return []

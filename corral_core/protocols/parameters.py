@@ -1,0 +1,50 @@
+"""Parameters of bases, environments and metas: plain fields, knobs and fitted fields; which bases are kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+
+def parameter(default: Any = attrs.NOTHING, *, help: str, validator: Any = None, **options: Any) -> Any:
+    """A field the user may set."""
+    return attrs.field(default=default, validator=validator, metadata={"help": help}, **options)
+
+
+def knob(default: Any = attrs.NOTHING, *, help: str, validator: Any = None) -> Any:
+    """A field in which kin differ: it reaches `init` in `given`, a value a row, and is not read from `self`."""
+    return attrs.field(default=default, validator=validator, metadata={"help": help, "knob": True})
+
+
+def fitted(*, help: str, validator: Any = None, knob: bool = False) -> Any:
+    """A field that `resolve` takes from the field of the same name of the problem, where the user left it open."""
+    if validator is not None:
+        validator = attrs.validators.optional(validator)
+    metadata = {"help": help, "fitted": True} | ({"knob": True} if knob else {})
+    return attrs.field(default=None, validator=validator, metadata=metadata)
+
+
+def knobs(base: Any) -> dict[str, Any]:
+    """The values of a base's knobs."""
+    return {field.name: getattr(base, field.name) for field in attrs.fields(type(base)) if "knob" in field.metadata}
+
+
+def fitted_names(base: Any) -> list[str]:
+    """The names of the fields that `resolve` fills."""
+    return [field.name for field in attrs.fields(type(base)) if "fitted" in field.metadata]
+
+
+def kin(one: Any, other: Any) -> bool:
+    """Whether two bases differ in their knobs alone, so that they can advance as one block of rows."""
+    if type(one) is not type(other):
+        return False
+    fixed = [field.name for field in attrs.fields(type(one)) if "knob" not in field.metadata]
+    return all(_same(getattr(one, name), getattr(other, name)) for name in fixed)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return type(one) is type(other) and bool(one == other)

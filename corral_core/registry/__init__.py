@@ -1,0 +1,1 @@
+"""What plugins provide: discovery, names, and what Corral's own plugins would provide."""

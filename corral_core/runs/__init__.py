@@ -1,0 +1,1 @@
+"""Runs: playing an experiment and keeping it in a folder that survives anything."""

@@ -1,0 +1,42 @@
+"""The versions that numbers depend on."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+
+from corral_core.experiments.experiment import Experiment
+from corral_core.registry.names import get_registry
+
+
+def versions() -> dict[str, str]:
+    """Of Python, the machine, numpy, the core and every plugin that is installed."""
+    plugins = {plugin.name: plugin.version for plugin in get_registry().plugins.records()}
+    return {"python": sys.version.split()[0], "machine": platform.machine(), "numpy": version("numpy"), **plugins}
+
+
+def differing(begun: Mapping[str, str], experiments: Sequence[Experiment]) -> str:
+    """In words, what is not as it was when a run was begun, of what it uses; nothing where all is the same."""
+    now = versions()
+    used = {"python", "machine", "numpy", "core", *plugins_of(experiments)}
+    return ", ".join(
+        f"{name} {begun.get(name, 'unknown')} (now {now.get(name, 'absent')})"
+        for name in sorted(used)
+        if begun.get(name) != now.get(name)
+    )
+
+
+def plugins_of(experiments: Sequence[Experiment]) -> set[str]:
+    """The plugins whose classes the experiments play."""
+    registry = get_registry()
+    owners = {_package(entry.target): entry.plugin for entry in registry.plugins.entries}
+    played: set[type] = {type(experiment.environment) for experiment in experiments}
+    for curve in (curve for experiment in experiments for curve in experiment.curves):
+        played |= {type(thing) for thing in (*curve.bases, curve.meta) if thing is not None}
+    return {owners[package] for cls in played if (package := _package(cls.__module__)) in owners}
+
+
+def _package(target: str) -> str:
+    return target.partition(":")[0].partition(".")[0]

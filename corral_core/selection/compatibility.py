@@ -1,0 +1,42 @@
+"""Whether bases, meta-algorithm, problem and options go together: one sentence if they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corral_core.errors import CorralError
+from corral_core.protocols.base import Base
+from corral_core.protocols.meta import Meta
+from corral_core.protocols.parameters import fitted_names
+from corral_core.protocols.problem import Problem
+from corral_core.selection.options import Options
+
+
+def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, options: Options) -> None:
+    """One sentence where bases, meta, problem and options do not go together."""
+    if not bases:
+        raise CorralError("a selection needs at least one base")
+    for base in bases:
+        unset = [name for name in fitted_names(base) if getattr(base, name) is None]
+        if unset:
+            raise CorralError(f"{base.name} does not know its {unset[0]}: call resolve(problem) on it first")
+    if meta is None:
+        if len(bases) > 1:
+            raise CorralError("several bases need a meta-algorithm to choose among them")
+        return
+    problem.range  # noqa: B018 - raises where it is unknown
+    if meta.feedback != "raw" and options.player != "plain":
+        raise CorralError(f"{meta.name} teaches every base at every play, so its bases cannot be {options.player}")
+    if meta.feedback == "importance-weighted" and problem.episodic:
+        raise CorralError(f"{meta.name} needs importance-weighted rewards, which episodes do not have")
+    if options.base_test and options.player != "smooth":
+        raise CorralError("base_test compares the two steps of a smoothed base; set player to smooth or base_test off")
+    for base in bases:
+        if meta.feedback == "shared" and not base.learns_from_others:
+            raise CorralError(f"{meta.name} shares every play; {base.name} cannot learn from actions of others")
+        needed = options.bias or options.base_test or meta.bounds == "every"
+        if needed and base.bound(problem.delta or 0.01) is None:
+            mend = "" if meta.bounds == "every" else ", or switch bias and base_test off"
+            raise CorralError(
+                f"{base.name} has no regret bound, which {meta.name} with these options needs; leave it out{mend}"
+            )

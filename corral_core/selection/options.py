@@ -1,0 +1,65 @@
+"""How bases are played and judged: plain options, and the three presets made of them."""
+
+from __future__ import annotations
+
+import attrs
+
+from corral_core.players.boosting import boosted
+from corral_core.players.plain import Played, plain
+from corral_core.players.smoothing import smooth
+from corral_core.protocols.base import Base
+from corral_core.protocols.meta import Meta
+from corral_core.protocols.parameters import parameter
+
+
+@attrs.frozen
+class Options:
+    """How bases are played and judged."""
+
+    player: str = parameter(
+        "smooth",
+        help="how a base is played: smooth (two plays a round), plain (one), or boosted (copies)",
+        validator=attrs.validators.in_(("smooth", "plain", "boosted")),
+    )
+    copies: int = parameter(5, help="copies of a boosted base", validator=attrs.validators.ge(1))
+    bias: float = parameter(
+        0.0,
+        help="multiple of U_j(s)/s, capped at the reward range, that is taken off the gain",
+        validator=attrs.validators.and_(attrs.validators.ge(0), attrs.validators.le(1)),
+    )
+    base_test: bool = parameter(False, help="drop a base that breaks its own bound")
+    restart: bool = parameter(False, help="restart a base whenever its probability threshold is halved")
+    bound: str = parameter(
+        "literal",
+        help="which form of the bases' bounds the bias and the test use",
+        validator=attrs.validators.in_(("literal", "shape")),
+    )
+
+    def played(self, base: Base) -> Played:
+        """The base as these options play it."""
+        if self.player == "boosted":
+            return boosted(base, self.copies)
+        return smooth(base) if self.player == "smooth" else plain(base)
+
+    @property
+    def steps(self) -> int:
+        """Plays a round."""
+        return {"smooth": 2, "plain": 1, "boosted": self.copies}[self.player]
+
+
+PRESETS = {
+    "paper": Options(),
+    "theory": Options(bias=1.0, base_test=True, restart=True),
+    "practice": Options(player="plain"),
+}
+
+
+def options_for(meta: Meta | None, options: Options) -> Options:
+    """What a meta can have of these options: its own way of playing, and what judges the played base only if it is."""
+    if meta is None:
+        return options
+    if meta.player not in ("any", options.player):
+        options = attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
+    if meta.feedback != "raw":
+        options = attrs.evolve(options, bias=0.0, base_test=False, restart=False)
+    return options

@@ -1,0 +1,1 @@
+"""A curve played against an environment, and what is recorded of it."""

@@ -1,0 +1,35 @@
+"""One line of a figure: a meta-algorithm over bases, or a base alone."""
+
+from __future__ import annotations
+
+import attrs
+
+from corral_core.protocols.base import Base
+from corral_core.protocols.meta import Meta, MetaProblem
+from corral_core.protocols.problem import Problem
+from corral_core.selection.options import Options, options_for
+from corral_core.selection.setup import meta_problem
+
+
+@attrs.frozen
+class Curve:
+    """One line of a figure: a meta-algorithm over bases, or a base alone."""
+
+    name: str
+    bases: tuple[Base, ...]
+    labels: tuple[str, ...]  # of the bases
+    meta: Meta | None
+    asked_for: Options
+
+    @property
+    def options(self) -> Options:
+        """What the meta can have of the options that were asked for."""
+        return options_for(self.meta, self.asked_for)
+
+    def rounds(self, horizon: int) -> int:
+        """Rounds that this many plays make; an unfinished one counts."""
+        return -(-horizon // self.options.steps)
+
+    def told(self, problem: Problem, horizon: int) -> MetaProblem:
+        """What the meta is told before the first round."""
+        return meta_problem(self.bases, problem, self.options, self.rounds(horizon))

@@ -1,0 +1,43 @@
+"""An estimate of the memory that a replicate takes, by which replicates are cut into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corral_core.protocols.environment import Environment
+from corral_core.selection.setup import given_rows
+from corral_core.selection.validation import record_of
+from corral_core.simulation.curve import Curve
+from corral_core.simulation.record import POINTS
+
+SERVING = 4  # bytes that replay keeps a play, of a base that rarely changes
+
+
+def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: int) -> int:
+    """About how much memory one replicate takes in the hungriest of these curves."""
+    rng = np.random.default_rng(0)
+    instance = environment.draw(1, rng)
+    shown = environment.shown(instance)
+    most = 0
+    for curve in curves:
+        state, rounds = 0, curve.rounds(horizon)
+        share = -(-rounds // len(curve.bases))
+        all_learn = curve.meta is not None and curve.meta.feedback != "raw"
+        scratch = max(base.scratch for base in curve.bases)
+        kept = 0  # bytes of past plays: of whichever base plays all rounds, or of all, where all learn from each
+        largest = rare = 0  # bytes of policies: of whichever base plays all rounds, and of bases that share them
+        for base in curve.bases:
+            fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
+            state += fresh.nbytes
+            kept = kept + base.history(rounds) if all_learn else max(kept, base.history(rounds))
+            if curve.options.player == "smooth":
+                policy = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy").nbytes
+                largest = max(largest, policy * base.policies(rounds))
+                if base.rarely_changes:  # then several bases that share the rounds can leave more than one that has all
+                    rare += policy * base.policies(share) + SERVING * share
+        # Pages of doubling size are on average three quarters full.
+        held = state + scratch + int(1.5 * (kept + max(largest, rare)))
+        most = max(most, held + 40 * POINTS * len(curve.bases))
+    return most + int(getattr(instance, "nbytes", 0))

@@ -1,0 +1,68 @@
+"""What is recorded of a curve: its numbers at about two hundred checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from corral_core.errors import CorralError
+from corral_core.rows import Array, Rows
+from corral_core.selection.selection import Selection, Ticket
+from corral_core.simulation.curve import Curve
+
+POINTS = 200
+
+
+class Record(Rows):
+    """A curve's numbers, a row a replicate: (replicates, points), and (replicates, points, bases)."""
+
+    reward: Array  # summed over plays
+    regret: Array | None  # summed over plays; None where nobody knows it
+    probabilities: Array
+    plays: Array  # plays of each base
+    restarts: Array
+    dropped: Array
+
+
+Listener = Callable[[int, int, Record], None]
+"""Hears which point was reached, after how many plays, and what is recorded up to there."""
+
+
+def points(horizon: int) -> Array:
+    """After how many plays the numbers are kept."""
+    return np.unique(np.ceil(np.linspace(0, horizon, min(POINTS, horizon) + 1)[1:]).astype(np.int64))
+
+
+class _Recorder:
+    """Copies what the selection has come to, at each point."""
+
+    def __init__(self, curve: Curve, rows: int, horizon: int) -> None:
+        self.at = points(horizon)
+        shape = (rows, len(self.at), len(curve.bases))
+        self.steps = curve.options.steps
+        self.record = Record(
+            reward=np.zeros(shape[:2]),
+            regret=np.zeros(shape[:2]),
+            probabilities=np.zeros(shape, dtype=np.float32),
+            plays=np.zeros(shape, dtype=np.int32),
+            restarts=np.zeros(shape, dtype=np.int32),
+            dropped=np.zeros(shape, dtype=bool),
+        )
+
+    def keep(self, point: int, reward: Array, regret: Array | None, selection: Selection, ticket: Ticket) -> None:
+        record = self.record
+        if regret is not None and not np.isfinite(regret).all():
+            raise CorralError("the environment gave a regret that is not a finite number")
+        record.reward[:, point] = reward
+        if regret is None or record.regret is None:
+            record.regret = None
+        else:
+            record.regret[:, point] = regret
+        plays = selection.rounds_of * self.steps
+        unplayed = self.steps - ticket.round.asked
+        plays[ticket.chosen, np.arange(len(reward))] -= unplayed
+        record.plays[:, point] = plays.T
+        record.probabilities[:, point] = selection.probabilities.T
+        record.restarts[:, point] = selection.restarts.T
+        record.dropped[:, point] = ~selection.active.T

@@ -1,0 +1,15 @@
+"""What the user may have meant: "did you mean ...?"."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def suggestion(word: str, allowed: Iterable[str]) -> str:
+    """What the user may have meant, to end a sentence with."""
+    allowed = list(allowed)
+    near = difflib.get_close_matches(word, allowed, n=3)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; it takes {', '.join(allowed)}" if allowed else "; it takes none"

@@ -1,0 +1,1 @@
+"""Building blocks that plugins share: a library without hooks."""

@@ -1,0 +1,179 @@
+"""What optimistic bases share: their parameters, their bound, and policies that rarely change.
+
+Optimism in the face of uncertainty: with V = lambda I + sum x x^T and theta the ridge estimate, play the action of the
+largest <a, theta> + beta ||a||_{V^-1}, where
+
+    beta = scale (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S)
+
+Rare switching (Theorem 4 of the source): the policy changes only when det V has grown by the factor 1 + C since it last
+did, which happens at most d ln(1 + s L^2/(lambda d))/ln(1 + C) times and costs a factor sqrt(1 + C) of regret.
+
+Bound (Theorem 3, with L^2 where the source prints L), for lambda >= max(1, L^2): with probability 1 - delta, for all s,
+
+    U(s, delta) = 4 sqrt(s g) (sqrt(lambda) S + sigma sqrt(2 ln(1/delta) + g)),  g = d ln(1 + s L^2/(lambda d))
+
+A `scale` above 1 multiplies the second factor; below 1 nothing is proved.
+
+Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import and_, gt, le
+from numpy.random import Generator
+
+from corral_core.bases.policies import InForce, Pick
+from corral_core.bounds import Bound, Term
+from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Feedback, Observation
+from corral_core.rows import Array, Rows
+from corral_kit.linear.arms import best_arm, upper_bounds
+from corral_kit.linear.featured import MODERATE, Linear
+from corral_kit.linear.packing import packed, single, unpacked
+from corral_kit.linear.ridge import Ridge, radius
+
+
+class Beliefs(Rows):
+    """The policy where actions change from play to play: all that the index of an action needs."""
+
+    theta: Array  # (rows, d)
+    inverse: Array  # (rows, d (d + 1)/2), V^-1, of which half says it all
+    radius: Array  # (rows,), beta
+
+
+class State(Rows):
+    ridge: Ridge
+    scale: Array
+    delta: Array
+    epsilon: Array | None = None
+    arms: Any = None  # what is known of fixed arms
+    in_force: InForce | None = None  # where the policy rarely changes; since: ln det V - d ln lambda
+
+
+@attrs.frozen
+class Optimistic(Linear):
+    """Plays what could be best in a confidence ellipsoid."""
+
+    formula: ClassVar[str] = "4 beta sqrt(s d ln(1 + s L^2/(lambda d))), beta with ln det V at its largest"
+    learns_from_others: ClassVar[bool] = True
+
+    switching: float = parameter(
+        0.0, help="C: the policy changes only when det V has grown by 1 + C; 0: at every play", validator=MODERATE
+    )
+    length: float = parameter(
+        1.0, help="bound L on the norm of an action's features; only U needs it", validator=and_(gt(0), le(1e9))
+    )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(), cls(switching=0.5)]
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the model has."""
+        return self.dimension
+
+    @property
+    def squared_length(self) -> float:
+        """L^2, of the features as the model sees them."""
+        return self.length**2
+
+    # --- what the bases differ in ---
+
+    def mapped(self, features: Array) -> Array:
+        """(..., d) features as the model sees them."""
+        return features
+
+    @abstractmethod
+    def _fresh(self, given: Any) -> State:
+        """A state that has learned nothing, without a policy in force."""
+
+    @abstractmethod
+    def _current(self, state: State, rows: Array) -> Any:
+        """The policy that follows from all that these rows have learned."""
+
+    @abstractmethod
+    def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
+        """Take these plays into the estimate."""
+
+    def _log_determinant(self, state: State, rows: Array) -> Array:
+        """ln det V - d ln lambda of these rows."""
+        found: Array = state.ridge.log_determinant.take(rows)
+        return found
+
+    def _radius(self, state: State, rows: Array) -> Array:
+        """beta of these rows."""
+        grown, delta = state.ridge.log_determinant.take(rows), state.delta.take(rows)
+        beta: Array = state.scale.take(rows) * radius(grown, delta, self.noise, self.penalty, self.norm)
+        if state.epsilon is not None:
+            beta += state.epsilon.take(rows) * np.sqrt(state.ridge.plays.take(rows) + 1)
+        return beta
+
+    # --- Base ---
+
+    def init(self, given: Any, rng: Generator) -> State:
+        state = self._fresh(given)
+        if self.switching:
+            rows = np.arange(len(given))
+            state.in_force = InForce.begin(self._current(state, rows), self._log_determinant(state, rows))
+        return state
+
+    @property
+    def rarely_changes(self) -> bool:
+        return self.switching > 0
+
+    def policies(self, plays: int) -> int:
+        if not self.switching:
+            return plays
+        growth = self.parameters * math.log1p(plays * self.squared_length / (self.penalty * self.parameters))
+        return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
+
+    def changed(self, state: State, rows: Array) -> Array:
+        return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
+
+    def policy(self, state: State, rows: Array) -> Any:
+        return self._current(state, rows) if state.in_force is None else state.in_force.ask(rows)
+
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
+        if isinstance(policy, Pick):
+            return policy.arm.astype(np.intp)
+        features = self.mapped(self.observed(observation))
+        index = upper_bounds(features, policy.theta, unpacked(policy.inverse), policy.radius)
+        return best_arm(index, observation.mask)
+
+    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+        self._fit(state, rows, feedback)
+        if state.in_force is not None:
+            reached = self._log_determinant(state, rows)
+            grown = reached > state.in_force.since.take(rows) + math.log1p(self.switching)
+            if grown.any():
+                those = rows[grown]
+                state.in_force.change(those, self._current(state, those), reached[grown])
+
+    def bound(self, delta: float) -> Bound:
+        return self._bound(delta, self.noise * math.sqrt(self.parameters), 0.0)
+
+    def _bound(self, delta: float, c: float, epsilon: float) -> Bound:
+        """U with epsilon of misspecification, and its shape c sqrt(s) + epsilon sqrt(d) s."""
+        d, slack = self.parameters, math.sqrt(1 + self.switching)
+
+        def literal(s: Array) -> Array:
+            grown = d * np.log1p(s * self.squared_length / (self.penalty * d))
+            beta = max(self.scale, 1.0) * radius(grown, np.asarray(delta), self.noise, self.penalty, self.norm)
+            off = 2 * epsilon * s * (slack * np.sqrt(2 * grown) + 1)
+            found: Array = slack * 4 * np.sqrt(s * grown) * beta + off
+            return found
+
+        terms = [Term(c, 0.5), Term(epsilon * math.sqrt(d), 1.0)] if epsilon else [Term(c, 0.5)]
+        return Bound(literal, tuple(terms))
+
+
+def beliefs(theta: Array, inverse: Array, radius: Array) -> Beliefs:
+    """A policy of single precision, which step 1 plays with too, so that replays are exact."""
+    return Beliefs(single(theta), packed(inverse), single(radius))

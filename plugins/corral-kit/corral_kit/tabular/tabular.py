@@ -1,0 +1,82 @@
+"""What bases share that learn a finite MDP: their sizes, and the steps of an episode as flat arrays."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import attrs
+import numpy as np
+from attrs.validators import ge
+
+from corral_core.errors import CorralError
+from corral_core.protocols.base import Base
+from corral_core.protocols.parameters import fitted
+from corral_core.protocols.problem import Problem, Trajectory
+from corral_core.rows import Array
+
+
+@attrs.frozen
+class Tabular(Base):
+    """A base for episodes in finitely many states, which learns from every trajectory alike, whoever acted."""
+
+    episodic: ClassVar[bool] = True
+    learns_from_others: ClassVar[bool] = True
+
+    arms: int = fitted(help="number of actions", validator=ge(1))
+    states: int = fitted(help="number of states", validator=ge(1))
+    stages: int = fitted(help="most steps H of an episode", validator=ge(1))
+    fixed_length: bool = fitted(help="whether every episode takes all its stages; else some may end early")
+
+    def resolve(self, problem: Problem) -> Self:
+        found = super().resolve(problem)
+        for name in ("arms", "states", "stages"):
+            mine, there = getattr(found, name), getattr(problem, name)
+            if there is not None and mine != there:
+                raise CorralError(f"{self.name} plays all {there} {name} of {problem.environment}; leave {name} out")
+        return found
+
+    @property
+    def outcomes(self) -> int:
+        """What a step can lead to: every state and, where episodes may end early, their end."""
+        return self.states + (not self.fixed_length)
+
+    @property
+    def counted(self) -> int:
+        """Bytes a row that a number for every state, action and outcome takes."""
+        return 8 * self.states * self.arms * self.outcomes
+
+    def steps(self, rows: Array, trajectory: Trajectory) -> Steps:
+        """The steps that were taken in the episodes of these learners."""
+        alive = trajectory.alive
+        episode, stage = np.nonzero(alive)
+        over = np.ones(alive.shape, dtype=bool)  # with this step
+        over[:, :-1] = ~alive[:, 1:]
+        last = stage == self.stages - 1
+        ended = over[episode, stage] & ~last
+        if self.fixed_length and ended.any():
+            taken = int(stage[ended.argmax()]) + 1
+            raise CorralError(
+                f"{self.name} was told that every episode takes all its {self.stages} stages; one ended after {taken}"
+            )
+        return Steps(
+            learner=rows[episode],
+            stage=stage,
+            state=trajectory.state[episode, stage],
+            action=trajectory.action[episode, stage],
+            reward=trajectory.reward[episode, stage],
+            outcome=np.where(ended, self.states, trajectory.next_state[episode, stage]),
+            last=last,
+        )
+
+
+@attrs.frozen(eq=False)
+class Steps:
+    """Steps of episodes, all of them in one line."""
+
+    learner: Array
+    stage: Array
+    state: Array
+    action: Array
+    reward: Array
+    outcome: Array  # the next state, or `states` where the episode ended early
+    last: Array  # whether it was that of the last stage, after which nothing comes

@@ -1,0 +1,63 @@
+"""What a simulation reckons with before it plays."""
+
+from __future__ import annotations
+
+import attrs
+from corral_heavytail.bases.tofu import Tofu
+from corral_linucb.bases.linucb import LinUcb
+from corral_linucb.environments.nested import NestedDimension
+
+from corral_core.metas.original_corral import OriginalCorral
+from corral_core.metas.uniform import Uniform
+from corral_core.protocols.meta import Meta
+from corral_core.selection.options import PRESETS
+from corral_core.simulation.curve import Curve
+from corral_core.simulation.memory import bytes_per_row
+
+
+def test_memory_follows_the_policies_that_a_base_leaves() -> None:
+    """64 features, 8.6 kB a policy: ten thousand smoothed rounds of them, or the few that rare switching leaves."""
+    environment = NestedDimension()
+    problem = attrs.evolve(environment.problem, delta=0.1)
+
+    def needed(switching: float, preset: str) -> int:
+        base = LinUcb(switching=switching).resolve(problem)
+        return bytes_per_row(environment, [Curve("alone", (base,), ("linucb",), None, PRESETS[preset])], 20_000)
+
+    policy = 4 * (64 + 64 * 65 // 2 + 1)
+    always, rarely, never = needed(0.0, "paper"), needed(0.5, "paper"), needed(0.0, "practice")
+    assert always - never == int(1.5 * policy * 10_000)
+    assert rarely < always / 8
+
+
+def test_memory_follows_what_a_base_keeps() -> None:
+    """64 features and a payoff a play, each 8 bytes, in pages that are three quarters full.
+
+    Several bases share the plays, unless all learn from each of them.
+    """
+    environment = NestedDimension()
+    problem = attrs.evolve(environment.problem, delta=0.1, horizon=20_000)
+
+    def needed(horizon: int, meta: Meta | None = None, bases: int = 1) -> int:
+        kin = tuple(Tofu(moment=1.0 + number).resolve(problem) for number in range(bases))
+        labels = tuple(str(base.moment) for base in kin)
+        return bytes_per_row(environment, [Curve("tofu", kin, labels, meta, PRESETS["practice"])], horizon)
+
+    a_play = 1.5 * 8 * 65
+    assert needed(20_000) - needed(10_000) == a_play * 10_000
+    assert needed(20_000, Uniform(), 3) - needed(10_000, Uniform(), 3) == a_play * 10_000
+    assert needed(20_000, OriginalCorral(), 3) - needed(10_000, OriginalCorral(), 3) == 3 * a_play * 10_000
+
+
+def test_bases_that_share_the_rounds_can_leave_more_policies_than_one_that_has_all() -> None:
+    """Rare switching is logarithmic in the plays: eight bases that share them leave nearly eight times as many."""
+    environment = NestedDimension(dimension=16, relevant=4)
+    problem = attrs.evolve(environment.problem, delta=0.1)
+
+    def needed(bases: int, preset: str) -> int:
+        kin = tuple(LinUcb(switching=0.5, scale=1 + number).resolve(problem) for number in range(bases))
+        labels = tuple(str(base.scale) for base in kin)
+        return bytes_per_row(environment, [Curve("uniform", kin, labels, Uniform(), PRESETS[preset])], 20_000)
+
+    one, eight = (needed(bases, "paper") - needed(bases, "practice") for bases in (1, 8))
+    assert 4 * one < eight < 8 * one
