@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 hookspec = pluggy.HookspecMarker("corral")
 hookimpl = pluggy.HookimplMarker("corral")
+"""Marks a function of a plugin's module as the implementation of a hook."""
+
+PROTOCOL = 1  # number of the protocols; a plugin declares the one it was written for as `corral_protocol`
 
 
 class Entry(NamedTuple):
@@ -23,17 +26,17 @@ class Entry(NamedTuple):
 
 @hookspec
 def corral_bases() -> list[Entry]:  # type: ignore[empty-body]
-    """Base algorithms: targets are classes that follow `corral_core.protocols.base.Base`."""
+    """Base algorithms: targets are classes that follow `corral_core.Base`."""
 
 
 @hookspec
 def corral_metas() -> list[Entry]:  # type: ignore[empty-body]
-    """Meta-algorithms: targets are classes that follow `corral_core.protocols.meta.Meta`."""
+    """Meta-algorithms: targets are classes that follow `corral_core.Meta`."""
 
 
 @hookspec
 def corral_environments() -> list[Entry]:  # type: ignore[empty-body]
-    """Environments: targets are classes that follow `corral_core.protocols.environment.Environment`."""
+    """Environments: targets are classes that follow `corral_core.Environment`."""
 
 
 @hookspec

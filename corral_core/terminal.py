@@ -47,3 +47,8 @@ def say_paragraphs(text: str) -> None:
             print(part)
         else:
             say(" ".join(part.split()))
+
+
+def printable(name: str) -> str:
+    """The name without characters that would move the cursor."""
+    return name if name.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in name)

@@ -26,10 +26,11 @@ from corral_core.analysis.statistics import (
 )
 from corral_core.errors import CorralError
 from corral_core.rows import Array
-from corral_core.runs.description import Setting
-from corral_core.runs.folder import Run, chunks_in_words
+from corral_core.runs.description import PointDescription
 from corral_core.runs.results import Result
+from corral_core.runs.run import Run
 from corral_core.suggestions import suggestion
+from corral_core.terminal import counted
 
 LEAST_SAMPLES = 10_000
 
@@ -101,7 +102,7 @@ def compare(
     played = [entry for name, run in runs.items() for entry in _entries(name, run, len(runs) > 1)]
     tables = []
     for point in points:
-        there = [entry for entry in played if entry.result.setting.at in (point, "")]
+        there = [entry for entry in played if entry.result.point.at in (point, "")]
         entries, notes = _common(_selected(there, curves))
         notes += _not_begun(runs, point, there, curves)
         tables.append(_means(entries, point, against, level, notes))
@@ -118,13 +119,13 @@ def compare(
     ]
 
 
-def paired(one: Setting, two: Setting) -> bool:
+def paired(one: PointDescription, two: PointDescription) -> bool:
     """Whether replicate i of both met the same problem and the same luck."""
     return one is two or _luck(one) == _luck(two)
 
 
-def _luck(setting: Setting) -> tuple[Any, ...]:
-    return setting.source["environment"], setting.seed, setting.chunk, setting.replicates, setting.horizon
+def _luck(point: PointDescription) -> tuple[Any, ...]:
+    return point.source["environment"], point.seed, point.chunk_size, point.replicates, point.horizon
 
 
 def _opened(paths: Sequence[Path]) -> dict[str, Run]:
@@ -139,9 +140,9 @@ def _opened(paths: Sequence[Path]) -> dict[str, Run]:
 
 def _points(runs: dict[str, Run], at: str | None) -> list[str]:
     """The points that all runs have; one that sweeps nothing stands beside every point of the others."""
-    swept = [[setting.at for setting in run.settings] for run in runs.values() if len(run.settings) > 1]
+    swept = [[point.at for point in run.points] for run in runs.values() if len(run.points) > 1]
     if not swept:
-        swept = [[setting.at for setting in run.settings if setting.at] for run in runs.values()]
+        swept = [[point.at for point in run.points if point.at] for run in runs.values()]
         swept = [each for each in swept if each] or [[""]]
     common = [point for point in swept[0] if all(point in other for other in swept)]
     if not common:
@@ -158,14 +159,14 @@ def _entries(name: str, run: Run, several: bool) -> list[Entry]:
     """The curves of a run, as far as they were played."""
     chunks: dict[tuple[int, str], list[Array]] = {}
     for task in run.finished():
-        begin = task.chunk * run.settings[task.point].chunk
+        begin = task.chunk_number * run.points[task.point].chunk_size
         chunks.setdefault((task.point, task.curve), []).append(np.arange(begin, begin + task.rows))
     return [
         Entry(
-            label=f"{name}:{result.line.name}" if several else result.line.name,
+            label=f"{name}:{result.curve.name}" if several else result.curve.name,
             run=name,
             result=result,
-            replicates=np.concatenate(chunks[run.settings.index(result.setting), result.line.name]),
+            replicates=np.concatenate(chunks[run.points.index(result.point), result.curve.name]),
             final=result.final,
         )
         for result in run.results()
@@ -176,11 +177,11 @@ def _selected(entries: list[Entry], curves: Sequence[str]) -> list[Entry]:
     """Those that are named, by curve or by run and curve; all, where none is."""
     for name in curves:
         _named(entries, name)
-    kept = [each for each in entries if not curves or each.label in curves or each.result.line.name in curves]
+    kept = [each for each in entries if not curves or each.label in curves or each.result.curve.name in curves]
     if len(kept) < 2:
         raise CorralError("there are fewer than two curves to compare; name more curves, or another run")
-    if len({each.result.setting.horizon for each in kept}) > 1:
-        told = {each.run: each.result.setting.horizon for each in kept}
+    if len({each.result.point.horizon for each in kept}) > 1:
+        told = {each.run: each.result.point.horizon for each in kept}
         plays = " and ".join(f"{run} {horizon:,}" for run, horizon in told.items())
         raise CorralError(f"runs compare at the same number of plays, and {plays} were played; set --horizon alike")
     if len({each.result.regret is None for each in kept}) > 1:
@@ -190,7 +191,7 @@ def _selected(entries: list[Entry], curves: Sequence[str]) -> list[Entry]:
 
 def _named(entries: list[Entry], name: str) -> list[Entry]:
     """What goes by this name, at least one."""
-    if found := [each for each in entries if name in (each.label, each.result.line.name)]:
+    if found := [each for each in entries if name in (each.label, each.result.curve.name)]:
         return found
     raise CorralError(f"there is no curve {name!r}{suggestion(name, [each.label for each in entries])}")
 
@@ -199,17 +200,17 @@ def _common(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     """Paired curves with the replicates that all of them have, and what that leaves out."""
     kept, notes = [], []
     for entry in entries:
-        partners = [other for other in entries if paired(entry.result.setting, other.result.setting)]
+        partners = [other for other in entries if paired(entry.result.point, other.result.point)]
         common = partners[0].replicates
         for other in partners:
             common = np.intersect1d(common, other.replicates)
-        wanted = entry.result.setting.replicates
+        wanted = entry.result.point.replicates
         if not len(common):
             raise CorralError(
                 f"{entry.label} has no replicate in common with the others yet; finish the run, or choose with --curve"
             )
         if len(common) < wanted:
-            whose = f"{entry.run}: " if entry.label != entry.result.line.name else ""
+            whose = f"{entry.run}: " if entry.label != entry.result.curve.name else ""
             notes.append(
                 f"{whose}the run is incomplete; of its {wanted} replicates, the {len(common)} that every "
                 f"curve here has are compared."
@@ -219,17 +220,17 @@ def _common(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def _not_begun(runs: dict[str, Run], point: str, there: list[Entry], curves: Sequence[str]) -> list[str]:
-    begun = {(entry.run, entry.result.line.name) for entry in there}
+    begun = {(entry.run, entry.result.curve.name) for entry in there}
     missing = [
-        line.name
+        curve.name
         for name, run in runs.items()
-        for setting in run.settings
-        if setting.at in (point, "")
-        for line in setting.lines
-        if (name, line.name) not in begun and not curves
+        for described in run.points
+        if described.at in (point, "")
+        for curve in described.curves
+        if (name, curve.name) not in begun and not curves
     ]
     damaged = [(name, len(run.damaged())) for name, run in runs.items()]
-    notes = [f"{name}: {chunks_in_words(count)} damaged and left out." for name, count in damaged if count]
+    notes = [f"{name}: {counted(count, 'damaged chunk')} left out." for name, count in damaged if count]
     return notes + ([f"Nothing is there yet of {', '.join(missing)}."] if missing else [])
 
 
@@ -248,7 +249,7 @@ def _means(entries: list[Entry], point: str, against: str | None, level: float, 
         reference = entries[0].label if one_each else rows[0].entry.label
     return Table(
         at=point,
-        horizon=entries[0].result.setting.horizon,
+        horizon=entries[0].result.point.horizon,
         regret=regret,
         reference=reference,
         chosen=against is None and not one_each,
@@ -263,7 +264,7 @@ def _differences(table: Table, level: float, bootstrap: bool, comparisons: int) 
     rows = []
     for row in table.rows:
         if row is not reference:
-            together = paired(row.entry.result.setting, reference.entry.result.setting)
+            together = paired(row.entry.result.point, reference.entry.result.point)
             two = row.entry.final, reference.entry.final
             if bootstrap:
                 # Enough of them that the smallest p-value is small enough for so many comparisons.

@@ -59,7 +59,7 @@ def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry 
     if isinstance(thing, Environment):
         return [EnvironmentCase(thing)]
     if isinstance(thing, Meta):
-        kinds = (True,) if thing.bounds == "every" else (True, False)
+        kinds = (True,) if thing.needs_bounds == "every" else (True, False)
         return [MetaCase(thing, bounded) for bounded in kinds]
     raise CorralError(f"a base, environment or meta can be checked, or a class of one, not {thing!r}")
 

@@ -6,7 +6,8 @@ import attrs
 
 from corral_core.checks.rules import Checks, broken
 from corral_core.engines.chunks import run_chunk
-from corral_core.experiments.experiment import load, parse
+from corral_core.experiments.experiment import load_experiment
+from corral_core.experiments.point import parse_point
 
 EXPERIMENTS = Checks()
 demand = EXPERIMENTS.demand
@@ -22,20 +23,20 @@ class ExperimentCase:
 @demand(first=True)
 def loads(case: ExperimentCase) -> None:
     """The file is valid, and every base and meta in it fits the environment."""
-    load(case.label)
+    load_experiment(case.label)
 
 
 @demand()
 def asks_a_question(case: ExperimentCase) -> None:
     """It says in a sentence what it is to find out: `question`."""
-    if not load(case.label)[0].question:
+    if not load_experiment(case.label).question:
         broken("it has no question")
 
 
 @demand()
 def plays(case: ExperimentCase) -> None:
     """Cut to twenty plays of one replicate, every curve is played."""
-    for point in load(case.label):
-        short = parse({**point.source, "horizon": min(point.horizon, 20), "replicates": 1, "chunk": 1})
+    for point in load_experiment(case.label).points:
+        short = parse_point({**point.source, "horizon": min(point.horizon, 20), "replicates": 1, "chunk_size": 1})
         for curve in short.curves:
             run_chunk(short, curve.name, 0)

@@ -83,8 +83,8 @@ def policies_are_counted(case: BaseCase) -> None:
     count = np.ones(len(trial.everyone), dtype=np.int64)
     for plays in range(1, HORIZON):
         trial.play()
-        if count.max() > case.base.policies(plays):
-            broken(f"{plays} plays left {count.max()} policies; policies({plays}) is {case.base.policies(plays)}")
+        if count.max() > case.base.max_policies(plays):
+            broken(f"{plays} plays left {count.max()} policies; policies({plays}) is {case.base.max_policies(plays)}")
         count += case.base.changed(trial.state, trial.everyone)
 
 

@@ -137,7 +137,7 @@ def growth_is_reckoned(case: BaseCase) -> None:
         return
     begun, rows = trial.state.nbytes, len(trial.everyone)
     grown = (trial.run(HORIZON).state.nbytes - begun) / rows
-    told = case.base.history(HORIZON)
+    told = case.base.history_bytes(HORIZON)
     if grown > 4 * told + SLACK:  # pages of doubling size, some in every list, may be a quarter full
         broken(f"{HORIZON} plays added {grown:.0f} bytes a row to the state; history({HORIZON}) is {told}")
 

@@ -13,7 +13,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 import typer.core
 
-from corral_core import ONE_THREAD, __version__
+from corral_core import __version__
+from corral_core.engines.machine import ONE_THREAD
 from corral_core.errors import CorralError, Interrupted, warn_plainly
 from corral_core.registry.discovery import Plugins
 from corral_core.registry.names import get_registry

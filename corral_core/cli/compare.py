@@ -139,7 +139,7 @@ def _row_json(table: Table, row: Row) -> dict[str, Any]:
     found = {
         "curve": row.entry.label,
         "run": row.entry.run,
-        "name": row.entry.result.line.name,
+        "name": row.entry.result.curve.name,
         "replicates": len(row.entry.final),
         "mean": _numbers(row.mean),
     }

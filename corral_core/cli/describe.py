@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 
 if TYPE_CHECKING:
-    from corral_core.experiments.experiment import Experiment
     from corral_core.experiments.guarantee import Guarantee
+    from corral_core.experiments.point import Point
     from corral_core.registry.discovery import Registered
 
 
@@ -73,8 +73,8 @@ def needs(meta: Any) -> list[str]:
         "every": "every base's bound",
     }
     return [
-        "the number of rounds" if meta.horizon else "no horizon",
-        bounds[meta.bounds],
+        "the number of rounds" if meta.needs_horizon else "no horizon",
+        bounds[meta.needs_bounds],
         f"{meta.player} players",
         f"{meta.feedback} feedback",
     ]
@@ -111,11 +111,11 @@ def _print_parameters(cls: Any) -> None:
 
 
 def _describe_experiment(name: str, plugin: str | None = None) -> None:
-    from corral_core.experiments.experiment import load
+    from corral_core.experiments.experiment import load_experiment
     from corral_core.experiments.guarantee import guarantees
     from corral_core.terminal import plays, say
 
-    points = load(name)
+    points = load_experiment(name).points
     first = points[0]
     print(f"{first.name}: an experiment" + (f" of {plugin}" if plugin else ""))
     if first.question:
@@ -141,7 +141,7 @@ def _grouped(names: list[str]) -> list[str]:
     return shown
 
 
-def _print_guarantee(point: Experiment, guarantee: Guarantee) -> None:
+def _print_guarantee(point: Point, guarantee: Guarantee) -> None:
     from corral_core.terminal import number, say
 
     print(f"\nThe paper's theorem for {guarantee.curve}{' at ' + point.at if point.at else ''}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from corral_core.experiments.experiment import Experiment
+    from corral_core.experiments.point import Point
     from corral_core.runs.results import Result
 
 AHEAD = 4  # workers that start at once; more start when the experiment is known
@@ -21,24 +23,28 @@ def register(app: typer.Typer) -> None:
 
 def run(
     experiment: Annotated[
-        str, typer.Argument(help="A TOML file, a name from `corral list-experiments`, or the folder of a run to go on.")
+        str,
+        typer.Argument(help="A TOML file, a name from `corral list-experiments`, or the folder of an interrupted run."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Keep every replicate's curves in this folder, or go on with what is there.")
+        Path | None, typer.Option(help="Folder that keeps the curves of every replicate; a run in it is resumed.")
     ] = None,
     replicates: Annotated[int | None, typer.Option(help="Replicates of every curve.")] = None,
     horizon: Annotated[int | None, typer.Option(help="Plays of every replicate.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
-    engine: Annotated[str, typer.Option(help="Where chunks run: serial, processes, or a plugin's.")] = "processes",
-    workers: Annotated[int | None, typer.Option(help="Worker processes; as many as cores unless said.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="Where chunks run: serial, processes, or an engine of a plugin.")
+    ] = "processes",
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes (default: one per core).")] = None,
     mixed_versions: Annotated[
-        bool, typer.Option("--mixed-versions", help="Go on with a run that other versions began.")
+        bool, typer.Option("--mixed-versions", help="Resume a run that other versions began.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Play an experiment and show what it cost."""
-    from corral_core.engines.workers import cores, started_ahead
+    from corral_core.engines.machine import cores
+    from corral_core.engines.workers import started_ahead
     from corral_core.errors import CorralError
     from corral_core.registry.names import get_registry
 
@@ -47,37 +53,39 @@ def run(
     get_registry().get("engine", engine)
     team = workers or cores()
     with started_ahead(min(team, AHEAD) if engine == "processes" and team > 1 else 0):
-        points, out = _points(experiment, out, replicates=replicates, horizon=horizon, seed=seed)
+        loaded, out = _experiment(experiment, out, replicates=replicates, horizon=horizon, seed=seed)
         if not as_json:
-            _announce(points)
-        results = _played(points, out, engine, workers, quiet, as_json, mixed_versions)
+            _announce(loaded)
+        results = _played(loaded, out, engine, workers, quiet, as_json, mixed_versions)
     if as_json:
-        _print_json(points, results)
+        _print_json(loaded, results)
     else:
-        _print_tables(points, results)
+        _print_tables(loaded.points, results)
         if out is not None:
-            from corral_core.runs.folder import Run
+            from corral_core.runs.checksums import checksum
 
-            print(f"\nThe curves of every replicate are in {out}, checksum {(Run.open(out).checksum or '')[:12]}")
+            print(f"\nThe curves of every replicate are in {out}, checksum {(checksum(out) or '')[:12]}")
 
 
-def _points(experiment: str, out: Path | None, **changed: int | None) -> tuple[list[Experiment], Path | None]:
-    """What is to be played, and where it is kept: an experiment, or the folder of one that was begun."""
+def _experiment(name: str, out: Path | None, **changed: Any) -> tuple[Experiment, Path | None]:
+    """What is played, and where it is kept: an experiment, or the folder of an interrupted run."""
     from corral_core.errors import CorralError
-    from corral_core.experiments.experiment import load, parse
+    from corral_core.experiments.experiment import Experiment, load_experiment
+    from corral_core.experiments.point import parse_point
     from corral_core.experiments.source import is_registered
 
-    if is_registered(experiment) or not os.path.isfile(os.path.join(experiment, "experiment.json")):
-        return load(experiment, **changed), out
-    from corral_core.runs.folder import Run
+    if is_registered(name) or not os.path.isfile(os.path.join(name, "experiment.json")):
+        return load_experiment(name, **changed), out
+    from corral_core.runs.run import Run
 
     if out is not None or any(value is not None for value in changed.values()):
-        raise CorralError(f"{experiment} is a run that was begun: it goes on as it is, without --out or other settings")
-    return [parse(setting.source) for setting in Run.open(Path(experiment)).settings], Path(experiment)
+        raise CorralError(f"{name} is a run; it is resumed as it is, so leave out --out and other settings")
+    points = tuple(parse_point(point.source) for point in Run.open(Path(name)).points)
+    return Experiment(points), Path(name)
 
 
 def _played(
-    points: list[Experiment],
+    experiment: Experiment,
     out: Path | None,
     engine: str,
     workers: int | None,
@@ -85,32 +93,34 @@ def _played(
     as_json: bool,
     mixed_versions: bool,
 ) -> list[Result]:
-    from corral_core.cli.progress.watching import watcher
+    from corral_core.cli.progress.watcher import watcher
     from corral_core.errors import Interrupted
-    from corral_core.runs.runner import play
+    from corral_core.runs.runner import run_experiment
 
-    watch = watcher(points, quiet=quiet, as_json=as_json)
+    watch = watcher(experiment, quiet=quiet, as_json=as_json)
     try:
-        return play(points, engine=engine, workers=workers, out=out, watch=watch, mixed_versions=mixed_versions)
+        return run_experiment(
+            experiment, engine=engine, workers=workers, out=out, watch=watch, mixed_versions=mixed_versions
+        )
     except KeyboardInterrupt:
-        raise Interrupted(_how_to_go_on(out)) from None
+        raise Interrupted(_how_to_resume(out)) from None
 
 
-def _how_to_go_on(out: Path | None) -> str:
-    from corral_core.runs.folder import Run
+def _how_to_resume(out: Path | None) -> str:
+    from corral_core.runs.run import Run
 
     if out is None:
-        return "Nothing was kept; with --out FOLDER a run can go on later."
+        return "Nothing was kept; with --out FOLDER a run can be resumed later."
     if not (out / "experiment.json").exists():
         return "Nothing had begun."
     run = Run.open(out)
-    return f"{len(run.finished())} of {len(run.tasks)} chunks are kept. Go on with: {run.command}"
+    return f"{len(run.finished())} of {len(run.tasks)} chunks are kept. Resume with: {run.command}"
 
 
-def _announce(points: list[Experiment]) -> None:
+def _announce(experiment: Experiment) -> None:
     from corral_core.terminal import counted, plays, say
 
-    first = points[0]
+    points, first = experiment.points, experiment.points[0]
     if first.question:
         say(first.question)
     over = f" at {len(points)} points" if len(points) > 1 else ""
@@ -125,24 +135,24 @@ def _announce(points: list[Experiment]) -> None:
     print()
 
 
-def _print_json(points: list[Experiment], results: list[Result]) -> None:
+def _print_json(experiment: Experiment, results: list[Result]) -> None:
     import json
 
     summary = {
-        "name": points[0].name,
-        "seed": points[0].seed,
+        "name": experiment.name,
+        "seed": experiment.seed,
         "curves": [result.summary() for result in results],
     }
     print(json.dumps(summary, indent=2, allow_nan=False))
 
 
-def _print_tables(points: list[Experiment], results: list[Result]) -> None:
+def _print_tables(points: Sequence[Point], results: list[Result]) -> None:
     for index, point in enumerate(points):
         if index:
             print()
         if point.at:
             print(point.at)
-        mine = [result for result in results if result.setting.at == point.at]
+        mine = [result for result in results if result.point.at == point.at]
         _print_regret(mine)
         _print_plays(mine)
     if len(points) > 1:
@@ -153,16 +163,16 @@ def _print_tables(points: list[Experiment], results: list[Result]) -> None:
 def _print_regret(results: list[Result]) -> None:
     from corral_core.cli.listing import show_table
 
-    rows = [[result.line.name, *_mean_and_error(result), f"{result.seconds:.1f} s"] for result in results]
+    rows = [[result.curve.name, *_mean_and_error(result), f"{result.seconds:.1f} s"] for result in results]
     show_table(["curve", f"mean {_measured(results)}", "std. error", "time"], rows, numbers=True)
 
 
-def _print_all_points(points: list[Experiment], results: list[Result]) -> None:
+def _print_all_points(points: Sequence[Point], results: list[Result]) -> None:
     """Every curve at every point of a sweep, in one table."""
     from corral_core.cli.listing import show_table
 
     cells = {
-        (result.line.name, result.setting.at): " ± ".join(filter(None, _mean_and_error(result))) for result in results
+        (result.curve.name, result.point.at): " ± ".join(filter(None, _mean_and_error(result))) for result in results
     }
     names = dict.fromkeys(name for name, _ in cells)
     header = ["curve", *(point.at.partition(" = ")[2] for point in points)]
@@ -187,12 +197,12 @@ def _print_plays(results: list[Result]) -> None:
     from corral_core.cli.listing import show_table
     from corral_core.terminal import number
 
-    chosen = [result for result in results if result.line.meta is not None and len(result.line.bases) > 1]
+    chosen = [result for result in results if result.curve.meta is not None and len(result.curve.bases) > 1]
     if not chosen:
         return
-    header = ["plays of", *(result.line.name for result in chosen)]
+    header = ["plays of", *(result.curve.name for result in chosen)]
     rows = []
-    for index, label in enumerate(chosen[0].line.bases):
+    for index, label in enumerate(chosen[0].curve.bases):
         cells = []
         for result in chosen:
             share = result.plays_of[-1, index]

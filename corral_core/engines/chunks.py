@@ -1,7 +1,7 @@
-"""A chunk of replicates: a pure function of experiment, curve and chunk number.
+"""A chunk of replicates: a pure function of point, curve and chunk number.
 
-Instances and plays draw from (seed, chunk) alone and choices from (seed, chunk, curve), so that curves meet the same
-problems and the same luck, and nothing depends on where or in which order chunks run.
+Instances and plays draw from (seed, chunk number) alone and choices from (seed, chunk number, curve). So all curves meet
+the same problems and the same luck, and nothing depends on where or in which order chunks run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import attrs
 from numpy.random import Generator, SeedSequence, default_rng
 
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point
 from corral_core.simulation.record import Listener, Record
 from corral_core.simulation.simulate import simulate
 
@@ -23,11 +23,11 @@ from corral_core.simulation.simulate import simulate
 class Task:
     """Which chunk of which curve of which point."""
 
-    point: int
+    point: int  # number of the point
     curve: str
-    chunk: int
-    rows: int
-    plays: int
+    chunk_number: int
+    rows: int  # replicates of the chunk
+    plays: int  # of every replicate
 
     @property
     def work(self) -> int:
@@ -36,57 +36,70 @@ class Task:
 
     @property
     def words(self) -> str:
-        """For messages."""
-        return f"curve {self.curve}, chunk {self.chunk + 1}" + (f", point {self.point + 1}" if self.point else "")
+        """The task in words, for messages."""
+        point = f", point {self.point + 1}" if self.point else ""
+        return f"curve {self.curve}, chunk {self.chunk_number + 1}{point}"
 
 
 class Cut(Protocol):
-    """What is cut into tasks: an experiment, or what a run's folder says of it."""
+    """What is cut into chunks: a point, or its description in a run's folder."""
 
     @property
     def names(self) -> list[str]: ...
     @property
-    def chunks(self) -> int: ...
-    @property
     def horizon(self) -> int: ...
-    def rows(self, chunk: int) -> int: ...
+    @property
+    def replicates(self) -> int: ...
+    @property
+    def chunk_size(self) -> int: ...
 
 
 def tasks(points: Sequence[Cut]) -> list[Task]:
-    """Everything there is to run."""
+    """Every chunk of every curve of every point."""
     return [
-        Task(number, curve, chunk, point.rows(chunk), point.horizon)
+        Task(number, curve, chunk_number, rows_of(point, chunk_number), point.horizon)
         for number, point in enumerate(points)
         for curve in point.names
-        for chunk in range(point.chunks)
+        for chunk_number in range(chunk_count(point))
     ]
 
 
-def run_chunk(experiment: Experiment, curve: str, chunk: int, progress: Listener | None = None) -> Record:
-    """One chunk of one curve. `progress` hears of every point that is reached."""
+def chunk_count(point: Cut) -> int:
+    """How many chunks the replicates make."""
+    return -(-point.replicates // point.chunk_size)
+
+
+def rows_of(point: Cut, chunk_number: int) -> int:
+    """How many replicates a chunk has; the last one may have fewer."""
+    return min(point.chunk_size, point.replicates - chunk_number * point.chunk_size)
+
+
+def run_chunk(point: Point, curve: str, chunk_number: int, progress: Listener | None = None) -> Record:
+    """Play one chunk of one curve. `progress` is called at every checkpoint."""
 
     def stream(*key: int) -> Generator:
-        return default_rng(SeedSequence(experiment.seed, spawn_key=(chunk, *key)))
+        return default_rng(SeedSequence(point.seed, spawn_key=(chunk_number, *key)))
 
+    rows, where = rows_of(point, chunk_number), f"experiment {point.name}, curve {curve}"
     try:
         return simulate(
-            experiment.environment,
-            experiment.problem,
-            experiment.curve(curve),
-            rows=experiment.rows(chunk),
-            horizon=experiment.horizon,
+            point.environment,
+            point.problem,
+            point.curve(curve),
+            rows=rows,
+            horizon=point.horizon,
             instances=stream(0),
             plays=stream(1),
             choices=stream(2, zlib.crc32(curve.encode())),
             progress=progress,
         )
     except CorralError as refused:
-        raise CorralError(f"experiment {experiment.name}, curve {curve}: {refused}") from None
+        raise CorralError(f"{where}: {refused}") from None
     except MemoryError:
         raise CorralError(
-            f"experiment {experiment.name}, curve {curve}: a chunk of {experiment.rows(chunk)} replicates does not fit "
-            f"in memory; set chunk to less in the experiment file"
+            f"{where}: a chunk of {rows} replicates does not fit in memory; set a smaller chunk_size in the experiment "
+            f"file"
         ) from None
     except Exception as bug:
-        bug.add_note(f"in experiment {experiment.name}, curve {curve}, chunk {chunk + 1}")
+        bug.add_note(f"in {where}, chunk {chunk_number + 1}")
         raise

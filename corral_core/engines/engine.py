@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from corral_core.engines.chunks import Task, run_chunk
 from corral_core.engines.progress import Progress, Watch
-from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point
 from corral_core.simulation.record import Record
 
 
@@ -28,7 +28,7 @@ class Lost(NamedTuple):
     reason: str
 
 
-def run_task(experiment: Experiment, task: Task, played: Callable[[Progress], None] = lambda _: None) -> Done:
+def run_task(point: Point, task: Task, played: Callable[[Progress], None] = lambda _: None) -> Done:
     """One task, here and now; `played` hears of about two hundred moments of it, in this thread."""
     begun = perf_counter()
 
@@ -37,7 +37,7 @@ def run_task(experiment: Experiment, task: Task, played: Callable[[Progress], No
         probabilities = tuple(record.probabilities[:, point].mean(axis=0).tolist())
         played(Progress(task, plays, regret, float(record.reward[:, point].mean()), probabilities))
 
-    record = run_chunk(experiment, task.curve, task.chunk, progress)
+    record = run_chunk(point, task.curve, task.chunk_number, progress)
     return Done(task, record, perf_counter() - begun)
 
 
@@ -48,7 +48,5 @@ class Engine(ABC):
         self.workers = workers
 
     @abstractmethod
-    def run(
-        self, points: Sequence[Experiment], tasks: Sequence[Task], watch: Watch
-    ) -> Generator[Done | Lost, None, None]:
+    def run(self, points: Sequence[Point], tasks: Sequence[Task], watch: Watch) -> Generator[Done | Lost, None, None]:
         """Every task once. Closing the generator stops the workers."""

@@ -1,6 +1,23 @@
-"""What the allocator does with memory that is freed."""
+"""What a process that plays chunks asks of the machine: one BLAS thread, freed memory kept, the number of cores.
+
+Keep this module light: `corral --help` imports it.
+"""
 
 from __future__ import annotations
+
+import os
+
+# Set before numpy is imported, these keep BLAS to one thread.
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+    ),
+    "1",
+)
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h has them
 KEPT = 256 << 20  # bytes
@@ -20,3 +37,8 @@ def keep_freed_memory() -> None:
         return
     mallopt(M_TRIM_THRESHOLD, KEPT)
     mallopt(M_MMAP_THRESHOLD, KEPT)
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,25 +13,23 @@ from corral_core.engines.chunks import Task
 from corral_core.engines.engine import Done, Engine, Lost, run_task
 from corral_core.engines.progress import Progress, Watch
 from corral_core.engines.workers import Died, Worker, hire
-from corral_core.experiments.experiment import Experiment, parse
+from corral_core.experiments.point import Point, parse_point
 from corral_core.simulation.memory import bytes_per_row
 
-_points: dict[int, Experiment] = {}
+_points: dict[int, Point] = {}
 
 
 def _work(source: dict[str, Any], task: Task, played: Callable[[Progress], None]) -> Done:
     """In a worker, which sees the points of one run only and so parses each once."""
     if task.point not in _points:
-        _points[task.point] = parse(source)
+        _points[task.point] = parse_point(source)
     return run_task(_points[task.point], task, played)
 
 
 class Processes(Engine):
     """In worker processes, each with one thread."""
 
-    def run(
-        self, points: Sequence[Experiment], tasks: Sequence[Task], watch: Watch
-    ) -> Generator[Done | Lost, None, None]:
+    def run(self, points: Sequence[Point], tasks: Sequence[Task], watch: Watch) -> Generator[Done | Lost, None, None]:
         team = _Team(points, tasks, max(1, min(self.workers, len(tasks))))
         try:
             for heard in team.work():
@@ -48,7 +46,7 @@ class Processes(Engine):
             team.stop()
 
 
-def longest_first(points: Sequence[Experiment], tasks: Sequence[Task]) -> list[Task]:
+def longest_first(points: Sequence[Point], tasks: Sequence[Task]) -> list[Task]:
     """So that no worker idles at the end; of tasks with as many plays, those that hold the most memory take longest."""
     sizes = {
         (number, curve.name): bytes_per_row(point.environment, [curve], point.horizon)
@@ -64,7 +62,7 @@ Heard = Progress | Done | Lost | str | BaseException
 class _Team:
     """Workers, each with a thread here that hands it tasks and hears what it says."""
 
-    def __init__(self, points: Sequence[Experiment], tasks: Sequence[Task], size: int) -> None:
+    def __init__(self, points: Sequence[Point], tasks: Sequence[Task], size: int) -> None:
         self._points = points
         self._waiting = deque(longest_first(points, tasks))
         self._workers: set[Worker] = set()

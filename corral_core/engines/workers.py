@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from corral_core import ONE_THREAD
-from corral_core.engines.machine import keep_freed_memory
+from corral_core.engines.machine import ONE_THREAD, keep_freed_memory
 from corral_core.errors import CorralError, warn_plainly
 
 START = """
@@ -129,11 +128,6 @@ def started_ahead(count: int) -> Iterator[None]:
     finally:
         while _spare:
             _spare.pop().kill()
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def hire() -> Worker:

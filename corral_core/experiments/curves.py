@@ -9,6 +9,7 @@ import attrs
 
 from corral_core.errors import CorralError
 from corral_core.experiments.grids import product
+from corral_core.experiments.source import bare
 from corral_core.parsing import build, check_keys, convert, shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.problem import Problem
@@ -28,7 +29,8 @@ def _table(value: Any, where: str) -> dict[str, Any]:
     return dict(value)
 
 
-def _tables(value: Any, where: str) -> list[dict[str, Any]]:
+def tables_of(value: Any, where: str) -> list[dict[str, Any]]:
+    """The tables of a list, each with a name."""
     if not isinstance(value, list):
         raise CorralError(f"{where} must be a list of tables, each with a name")
     return [_table(item, f"{where}[{index}]") for index, item in enumerate(value)]
@@ -38,16 +40,39 @@ def made(kind: Kind, value: Any, where: str) -> Any:
     """The thing that a table with a name and parameters describes."""
     table = _table(value, f"{where}: {kind}")
     name = table.pop("name")
-    return build(get_registry().load(kind, name), table, f"{where}: {name}")
+    return build(get_registry().load(kind, name), table, f"{where}: {bare(name)}")
 
 
-def bases_of(value: Any, problem: Problem, where: str, taken: Sequence[str] = ()) -> list[tuple[str, Base]]:
+Shown = Mapping[tuple[Kind, str], str]
+"""How a qualified name is shown."""
+
+
+def shown_names(source: Mapping[str, Any]) -> dict[tuple[Kind, str], str]:
+    """How names are shown in labels: bare, unless the source uses things of two plugins by that name."""
+    compare = source.get("compare")
+    compare = compare if isinstance(compare, Mapping) else {}
+    lists: dict[Kind, list[Any]] = {
+        "base": [source.get("bases"), compare.get("bases")],
+        "meta": [[source.get("meta")], compare.get("metas")],
+    }
+    found: dict[tuple[Kind, str], str] = {}
+    for kind, parts in lists.items():
+        tables = [table for part in parts if isinstance(part, list) for table in part if isinstance(table, Mapping)]
+        names = {name for table in tables if isinstance(name := table.get("name"), str)}
+        used = [bare(name) for name in names]
+        found |= {(kind, name): name if used.count(bare(name)) > 1 else bare(name) for name in names}
+    return found
+
+
+def bases_of(
+    value: Any, problem: Problem, where: str, shown_as: Shown, taken: Sequence[str] = ()
+) -> list[tuple[str, Base]]:
     """Every base with its label, grids expanded; a name that is taken, or not the only one, shows its parameters."""
     found: list[tuple[str, Base]] = []
-    tables = _tables(value, where)
-    for table in tables:
-        name, grids = table.pop("name"), table.pop("grid", {})
-        cls = get_registry().load("base", name)
+    tables = tables_of(value, where)
+    names = [shown_as["base", table["name"]] for table in tables]
+    for name, table in zip(names, tables, strict=True):
+        cls, grids = get_registry().load("base", table.pop("name")), table.pop("grid", {})
         if not isinstance(grids, Mapping):
             raise CorralError(f"{where}: the grid of {name} must be a table of lists")
         twice = [key for key in grids if key in table]
@@ -55,7 +80,7 @@ def bases_of(value: Any, problem: Problem, where: str, taken: Sequence[str] = ()
             raise CorralError(f"{where}: {name} has {twice[0]} both as a value and as a grid")
         for point in product(grids, f"{where}: grid of {name}"):
             base = build(cls, {**table, **point}, f"{where}: {name}").resolve(problem)
-            several = name in taken or sum(other["name"] == name for other in _tables(value, where)) > 1
+            several = name in taken or names.count(name) > 1
             shown = point or (table if several else {})
             found.append((_label(name, shown), base))
     if not found:
@@ -83,24 +108,48 @@ def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tup
     return preset, build(Options, {**attrs.asdict(PRESETS[preset]), **own}, f"{where}: options")
 
 
-def curves_of(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: Problem, where: str) -> list[Curve]:
+def curves_of(
+    source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: Problem, where: str, shown_as: Shown
+) -> list[Curve]:
     """Every curve of a point, each with a name of its own."""
-    labels, members = tuple(label for label, _ in bases), tuple(base for _, base in bases)
-    preset, options = _options(source, where)
     compare = source.get("compare", {})
     if not isinstance(compare, Mapping):
         raise CorralError(f"{where}: compare must be a table")
     check_keys(compare, ["alone", "bases", "metas", "presets"], f"{where}: compare")
+    curves = _of_metas(source, compare, bases, where, shown_as)
+    curves += _alone(compare.get("alone", "plain"), bases, f"{where}: compare.alone")
+    if (others := compare.get("bases", [])) != []:
+        extra = bases_of(others, problem, f"{where}: compare.bases", shown_as, [label for label, _ in bases])
+        curves += _alone("plain", extra, f"{where}: compare.bases")
+    names = [curve.name for curve in curves]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise CorralError(f"{where} would draw {twice[0]!r} twice; remove one, or give it other parameters")
+    if not curves:
+        raise CorralError(f"{where} has nothing to play: give it a meta, or compare bases alone")
+    return curves
+
+
+def _of_metas(
+    source: Mapping[str, Any],
+    compare: Mapping[str, Any],
+    bases: list[tuple[str, Base]],
+    where: str,
+    shown_as: Shown,
+) -> list[Curve]:
+    """The experiment's own meta, the same one under other presets, and the metas that it is compared with."""
+    labels, members = tuple(label for label, _ in bases), tuple(base for _, base in bases)
+    preset, options = _options(source, where)
     curves: list[Curve] = []
     if "meta" in source:
         meta = made("meta", source["meta"], where)
-        curves.append(Curve(meta.name, members, labels, meta, options))
+        name = shown_as["meta", source["meta"]["name"]]
+        curves.append(Curve(name, members, labels, meta, options))
         for other in convert(compare.get("presets", []), tuple[str, ...], f"{where}: compare.presets"):
             _, judged = _options({"preset": other}, f"{where}: compare.presets")
-            curves.append(Curve(f"{meta.name} ({other})", members, labels, meta, judged))
+            curves.append(Curve(f"{name} ({other})", members, labels, meta, judged))
     compared: dict[int, Curve] = {}
-    tables = _tables(compare.get("metas", []), f"{where}: compare.metas")
-    # Those without parameters first: they have nothing but their name to be told apart by.
+    tables = tables_of(compare.get("metas", []), f"{where}: compare.metas")
+    # Those without parameters come first: only their name tells them apart.
     for place, table in sorted(
         enumerate(tables), key=lambda pair: bool(pair[1].keys() - {"name", "preset", "options"})
     ):
@@ -108,26 +157,13 @@ def curves_of(source: Mapping[str, Any], bases: list[tuple[str, Base]], problem:
         inherited = {} if "preset" in set_here else {"preset": preset, "options": source.get("options", {})}
         own, judged = _options({**inherited, **set_here}, f"{where}: compare.metas")
         meta = made("meta", table, where)
-        suffix = f" ({own})" if own != preset else ""
-        table.pop("name")
-        # As short as tells it from the curves before it.
-        names = [_label(meta.name, said) + suffix for said in ({}, table, {**table, **set_here.get("options", {})})]
+        name, suffix = shown_as["meta", table.pop("name")], f" ({own})" if own != preset else ""
+        # The shortest label that differs from the curves before it.
+        names = [_label(name, said) + suffix for said in ({}, table, {**table, **set_here.get("options", {})})]
         taken = [curve.name for curve in (*curves, *compared.values())]
-        name = next((each for each in names if each not in taken), names[-1])
-        compared[place] = Curve(name, members, labels, meta, judged)
-    curves += [compared[place] for place in sorted(compared)]
-    curves += _alone(compare.get("alone", "plain"), bases, f"{where}: compare.alone")
-    others = compare.get("bases", [])
-    if others != []:
-        extra = bases_of(others, problem, f"{where}: compare.bases", labels)
-        curves += _alone("plain", extra, f"{where}: compare.bases")
-    names = [curve.name for curve in curves]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise CorralError(f"{where} would draw {twice[0]!r} twice; take one out, or set its parameters apart")
-    if not curves:
-        raise CorralError(f"{where} has nothing to play: give it a meta, or compare bases alone")
-    return curves
+        label = next((each for each in names if each not in taken), names[-1])
+        compared[place] = Curve(label, members, labels, meta, judged)
+    return curves + [compared[place] for place in sorted(compared)]
 
 
 def _alone(how: Any, bases: list[tuple[str, Base]], where: str) -> list[Curve]:

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from corral_core.bounds import Bound, Term
-from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point
 from corral_core.metas.corral import Corral
 from corral_core.metas.exp3p import Exp3P
 from corral_core.metas.learning_rates import corral_guarantee, exp3p_guarantee, target
@@ -63,18 +63,18 @@ class Guarantee:
         return bool(self.promises) and all(promise.literal >= self.most for promise in self.promises)
 
 
-def guarantees(experiment: Experiment) -> list[Guarantee]:
+def guarantees(point: Point) -> list[Guarantee]:
     """One for every curve whose meta the theorem knows."""
     found = []
-    for curve in experiment.curves:
+    for curve in point.curves:
         if isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw":
-            told = curve.told(experiment.problem, experiment.horizon)
-            found.append(_guarantee(experiment, curve, curve.meta, told))
+            told = curve.told(point.problem, point.horizon)
+            found.append(_guarantee(point, curve, curve.meta, told))
     return found
 
 
-def _guarantee(experiment: Experiment, curve: Curve, meta: Corral | Exp3P, told: MetaProblem) -> Guarantee:
-    low, high = experiment.problem.range
+def _guarantee(point: Point, curve: Curve, meta: Corral | Exp3P, told: MetaProblem) -> Guarantee:
+    low, high = point.problem.range
     rate = meta.rate(told)
     if isinstance(meta, Corral):
         formula = f"sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha), eta = {rate:.4g}"
@@ -90,14 +90,14 @@ def _guarantee(experiment: Experiment, curve: Curve, meta: Corral | Exp3P, told:
         linear = sum(term.c for term in bound.shape if term.alpha >= 1) * told.horizon
         literal = Term((float(bound(told.horizon)) - linear) / told.horizon**alpha, alpha)
         values = [(_value(meta, told, rate, term) + linear) * (high - low) for term in (Term(c, alpha), literal)]
-        promises.setdefault((alpha, *values), []).append(label)  # type: ignore[arg-type]
+        promises.setdefault((alpha, values[0], values[1]), []).append(label)
     return Guarantee(
         curve=curve.name,
         row=_row(meta, told),
         formula=formula,
         promises=tuple(Promise(tuple(labels), *values) for values, labels in promises.items()),
-        most=experiment.horizon * (high - low),
-        conditions=tuple(_conditions(experiment, curve.options, meta, told)),
+        most=point.horizon * (high - low),
+        conditions=tuple(_conditions(point, curve.options, meta, told)),
     )
 
 
@@ -111,10 +111,8 @@ def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> 
     return order(told.bases, told.horizon, rate, term)
 
 
-def _conditions(
-    experiment: Experiment, options: Options, meta: Corral | Exp3P, told: MetaProblem
-) -> Iterator[Condition]:
-    low, high = experiment.problem.range
+def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: MetaProblem) -> Iterator[Condition]:
+    low, high = point.problem.range
     yield Condition("bases are smoothed", options.player == "smooth")
     yield Condition("the bias U_j(s)/s is taken off the gain", options.bias == 1)
     yield Condition("the base test is on", options.base_test)
@@ -130,8 +128,8 @@ def _conditions(
     yield Condition(f"exponents of the bounds ({shown}) lie in [1/2, 1)", fits)
     if bounds:
         yield Condition("literal bounds exceed 8 sqrt(t ln(t^2/delta)) at every t", _wide_enough(bounds, told))
-    noise = experiment.problem.noise
-    if experiment.problem.heavy_tails:
+    noise = point.problem.noise
+    if point.problem.heavy_tails:
         yield Condition("the noise is sub-Gaussian", False)
     elif noise is None:
         yield Condition("the noise, of a scale that nobody tells, is 1-sub-Gaussian in half the reward range", None)
@@ -156,13 +154,13 @@ def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
 FAR = 2**400  # rounds: where nothing but the leading power of T is left
 
 
-def orders(experiment: Experiment, curve: Curve) -> tuple[float, ...]:
+def orders(point: Point, curve: Curve) -> tuple[float, ...]:
     """The exponents of T that theory promises, ascending: of a base alone its bound's, of a meta one for every base.
 
     They are those of a method that is tuned to each T, so a rate that was given as a number is part of the order; the
     theorem's other conditions are not looked at, and logarithms are left out.
     """
-    told = curve.told(experiment.problem, experiment.horizon)
+    told = curve.told(point.problem, point.horizon)
     found = set()
     for bound in told.bounds:
         if bound is None or not bound.shape:

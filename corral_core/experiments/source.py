@@ -8,12 +8,13 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from corral_core.errors import CorralError
 from corral_core.experiments.claims import WORDS
 from corral_core.experiments.grids import expand
 from corral_core.parsing import check_keys, convert
+from corral_core.registry.discovery import Kind
 from corral_core.registry.names import get_registry
 
 
@@ -24,11 +25,32 @@ def is_file(name: str) -> bool:
 
 def is_registered(name: str) -> bool:
     """Whether a plugin registers an experiment of this name."""
-    return any(entry.name == name for entry in get_registry().entries("experiment"))
+    return any(name in (entry.name, entry.qualified) for entry in get_registry().entries("experiment"))
 
 
-def read(name: str) -> dict[str, Any]:
-    """The source of an experiment: a TOML file, or a name that a plugin registers."""
+def bare(name: str) -> str:
+    """A name without its plugin."""
+    return name.rpartition(":")[2]
+
+
+def of_name(tables: list[Any], name: str) -> Any:
+    """The first table of a list that has this name, bare or qualified; None if there is none."""
+    for table in tables:
+        if isinstance(table, dict) and isinstance(found := table.get("name"), str) and name in (found, bare(found)):
+            return table
+    return None
+
+
+class Source(NamedTuple):
+    """An experiment as written."""
+
+    table: dict[str, Any]
+    owner: str | None  # the plugin that registers it; None for a file
+
+
+def read(name: str) -> Source:
+    """Read an experiment: a TOML file, or a name that a plugin registers."""
+    owner = None
     if is_file(name):
         try:
             text = Path(name).read_text(encoding="utf-8")
@@ -37,12 +59,41 @@ def read(name: str) -> dict[str, Any]:
             raise CorralError(f"the experiment file {name} cannot be read: {reason}") from None
         default = Path(name).stem
     else:
-        text, default = get_registry().load("experiment", name), name
+        registry = get_registry()
+        entry = registry.get("experiment", name)
+        text, default, owner = registry.load("experiment", entry.qualified), entry.name, entry.plugin
     try:
-        source = tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:  # also numbers of thousands of digits, and tables without end
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as problem:  # also numbers of thousands of digits, and endless nesting
         raise CorralError(f"the experiment {name} is not valid TOML: {problem}") from None
-    return {"name": default, **source}
+    return Source({"name": default, **table}, owner)
+
+
+def qualified(source: Mapping[str, Any], owner: str | None = None) -> dict[str, Any]:
+    """The source with every name qualified by its plugin: `ucb` becomes `corral-mab:ucb`.
+
+    A bare name refers to what `owner` provides first. What has another shape than it should is left for others to refuse.
+    """
+
+    def named(kind: Kind, table: Any) -> Any:
+        if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
+            return table
+        return {**table, "name": get_registry().get(kind, table["name"], owner).qualified}
+
+    def all_named(kind: Kind, tables: Any) -> Any:
+        return [named(kind, table) for table in tables] if isinstance(tables, list) else tables
+
+    found = dict(source)
+    for kind in ("environment", "meta"):
+        if kind in found:
+            found[kind] = named(kind, found[kind])
+    found["bases"] = all_named("base", found["bases"])
+    if isinstance(compare := found.get("compare"), Mapping):
+        kinds: dict[str, Kind] = {"bases": "base", "metas": "meta"}
+        found["compare"] = {
+            key: all_named(kinds[key], value) if key in kinds else value for key, value in compare.items()
+        }
+    return found
 
 
 def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -78,8 +129,7 @@ def _set(point: dict[str, Any], path: str, value: Any, where: str) -> None:
     table: Any = point
     for key in outer:
         if isinstance(table, list):
-            named = [item for item in table if isinstance(item, dict) and item.get("name") == key]
-            table = named[0] if named else None
+            table = of_name(table, key)
         elif isinstance(table, dict):
             table = table.setdefault(key, {}) if key in ("meta", "environment", "options", "grid") else table.get(key)
         if table is None:

@@ -22,7 +22,7 @@ from corral_core.errors import CorralError
 from corral_core.metas.learning_rates import corral_rate, rate_of, target
 from corral_core.metas.log_barrier import log_barrier_step
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols.meta import Meta, MetaProblem, Verdict
+from corral_core.protocols.meta import Meta, MetaProblem, NeedsBounds, Verdict
 from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
@@ -42,7 +42,7 @@ class Corral(Meta):
     """Log-barrier mirror descent over the bases (CORRAL)."""
 
     name: ClassVar[str] = "corral"
-    bounds: ClassVar[str] = "one"
+    needs_bounds: ClassVar[NeedsBounds] = "one"
     clip: ClassVar[tuple[float, float]] = (-1.0, 2.0)
 
     eta: float | str = parameter("auto", help='learning rate: a number, "20/sqrt(T)" with T in rounds, or "auto"')

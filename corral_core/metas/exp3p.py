@@ -19,7 +19,7 @@ from numpy.random import Generator
 from corral_core.errors import CorralError
 from corral_core.metas.learning_rates import exp3p_rate, rate_of, target
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols.meta import Meta, MetaProblem, Verdict
+from corral_core.protocols.meta import Meta, MetaProblem, NeedsBounds, Verdict
 from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
@@ -38,7 +38,7 @@ class Exp3P(Meta):
     """Exponential weights that explore every base with at least a fixed probability (EXP3.P)."""
 
     name: ClassVar[str] = "exp3p"
-    bounds: ClassVar[str] = "one"
+    needs_bounds: ClassVar[NeedsBounds] = "one"
 
     p: float | str = parameter("auto", help='least probability of a base: a number up to 1/(2M), or "auto"')
 

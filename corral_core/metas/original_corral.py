@@ -14,6 +14,7 @@ from typing import ClassVar
 import attrs
 
 from corral_core.metas.corral import Corral
+from corral_core.protocols.meta import FeedbackKind, Plays
 
 
 @attrs.frozen
@@ -21,5 +22,5 @@ class OriginalCorral(Corral):
     """CORRAL as first published: every base learns importance-weighted rewards every round."""
 
     name: ClassVar[str] = "original-corral"
-    player: ClassVar[str] = "plain"
-    feedback: ClassVar[str] = "importance-weighted"
+    player: ClassVar[Plays] = "plain"
+    feedback: ClassVar[FeedbackKind] = "importance-weighted"

@@ -23,7 +23,7 @@ class Uniform(Meta):
     """Each base with the same probability, whatever it earns: the control."""
 
     name: ClassVar[str] = "uniform"
-    horizon: ClassVar[bool] = False
+    needs_horizon: ClassVar[bool] = False
 
     def init(self, rows: int, problem: MetaProblem) -> State:
         return State(np.full((problem.bases, rows), 1 / problem.bases))

@@ -57,15 +57,15 @@ class Base(Named):
         return np.ones(len(rows), dtype=bool)
 
     @property
-    def scratch(self) -> int:
+    def scratch_bytes(self) -> int:
         """How many bytes a row acting and learning take for a moment, beside the state: what memory is reckoned by."""
         return 0
 
-    def policies(self, plays: int) -> int:
+    def max_policies(self, plays: int) -> int:
         """How many policies these many plays leave at most: what memory is reckoned by."""
         return plays
 
-    def history(self, plays: int) -> int:
+    def history_bytes(self, plays: int) -> int:
         """How many bytes so many plays add to the state of a learner that keeps them: what memory is reckoned by."""
         return 0
 

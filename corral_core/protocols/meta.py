@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import attrs
 from numpy.random import Generator
@@ -11,6 +11,10 @@ from numpy.random import Generator
 from corral_core.bounds import Bound
 from corral_core.protocols.named import Named
 from corral_core.rows import Array, Rows
+
+NeedsBounds = Literal["none", "one", "every"]  # "one" bound that holds for all bases, or "every" base's own
+Plays = Literal["any", "plain", "smooth", "boosted"]  # the players that a meta can choose among
+FeedbackKind = Literal["raw", "importance-weighted", "shared"]
 
 
 @attrs.frozen(eq=False)
@@ -35,10 +39,10 @@ class Verdict(Rows):
 class Meta(Named):
     """A distribution over the bases of each row. All its arrays are (bases, rows): bases first."""
 
-    horizon: ClassVar[bool] = True  # must know the number of rounds
-    bounds: ClassVar[str] = "none"  # "none", "one" for all bases, or "every" base's
-    player: ClassVar[str] = "any"  # "any", "plain", "smooth" or "boosted"
-    feedback: ClassVar[str] = "raw"  # "raw", "importance-weighted" or "shared"
+    needs_horizon: ClassVar[bool] = True  # must know the number of rounds
+    needs_bounds: ClassVar[NeedsBounds] = "none"
+    player: ClassVar[Plays] = "any"
+    feedback: ClassVar[FeedbackKind] = "raw"
     clip: ClassVar[tuple[float, float]] = (0.0, 1.0)  # scaled rewards are cut to this before any bias is taken off
 
     @abstractmethod

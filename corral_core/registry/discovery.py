@@ -1,6 +1,6 @@
-"""Which plugins are installed, what they bring and what is wrong with them: no plugin can stop the others.
+"""Discovery: which plugins are installed, what they provide and what is wrong with them.
 
-Keep this module light: `corral --help` imports it.
+No plugin can stop the others. Keep this module light: `corral --help` imports it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
@@ -26,13 +26,14 @@ Kind = Literal["base", "meta", "environment", "experiment", "engine"]
 KINDS: tuple[Kind, ...] = ("base", "meta", "environment", "experiment", "engine")
 HOOKS = (*(f"corral_{kind}s" for kind in KINDS), "corral_commands")
 
+CORE = "core"  # the core, where a plugin has the name of its distribution
 DISABLED = "CORRAL_DISABLED_PLUGINS"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9.]+)*")
 TARGET = re.compile(r"[^\s:]+:[^\s:]+")
 
 
 class Plugin(NamedTuple):
-    """A plugin as `corral plugins` shows it; what it brings is the names of each kind, commands among them."""
+    """A plugin as `corral plugins` shows it. `brings` has the names of each kind that it provides, also commands."""
 
     name: str
     version: str
@@ -42,13 +43,18 @@ class Plugin(NamedTuple):
 
 
 class Registered(NamedTuple):
-    """One thing that a plugin brings."""
+    """One thing that a plugin provides."""
 
     name: str
     plugin: str
     summary: str
     target: str
     kind: Kind
+
+    @property
+    def qualified(self) -> str:
+        """The name that no other plugin can claim, such as `corral-mab:ucb`."""
+        return f"{self.plugin}:{self.name}"
 
 
 class Candidate:
@@ -63,7 +69,7 @@ class Candidate:
 
     @contextlib.contextmanager
     def guard(self, what: str) -> Iterator[None]:
-        """Turn whatever the plugin's code raises into a problem, and keep what it prints out of our output."""
+        """Turn every exception of the plugin's code into a problem, and keep what it prints out of our output."""
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 yield
@@ -88,14 +94,15 @@ class Holder:
 class Plugins:
     """The core and the plugins behind some entry points, loaded."""
 
-    def __init__(self, found: Iterable[EntryPoint], disabled: str = "") -> None:
+    def __init__(self, found: Iterable[EntryPoint], disabled: str = "", problems: Iterable[str] = ()) -> None:
         self._manager = pluggy.PluginManager("corral")
         self._manager.add_hookspecs(hookspecs)
-        core = Candidate("core", __version__)
+        core = Candidate(CORE, __version__)
+        core.problems += problems
         self._candidates = [core]
         self._register(core, builtin)
         entries: list[EntryPoint] = []
-        with core.guard("the installed distributions cannot be listed"):
+        with core.guard("the installed distributions cannot be read"):
             entries = sorted(found, key=lambda entry: (*_identity(entry), entry.name))
         unwanted = {normal(name): name.strip() for name in disabled.split(",") if name.strip()}
         unmatched = dict(unwanted)
@@ -114,15 +121,12 @@ class Plugins:
 
     @classmethod
     def installed(cls) -> Plugins:
-        """The plugins of this Python, less those that CORRAL_DISABLED_PLUGINS names."""
-
-        def found() -> Iterator[EntryPoint]:
-            yield from entry_points(group="corral")
-
-        return cls(found(), os.environ.get(DISABLED, ""))
+        """The plugins of this Python, except those that CORRAL_DISABLED_PLUGINS names."""
+        problems: list[str] = []
+        return cls(installed_entry_points(problems), os.environ.get(DISABLED, ""), problems)
 
     def records(self) -> tuple[Plugin, ...]:
-        """The core, then every plugin by name; commands are among what they bring once the command line is built."""
+        """The core, then every plugin by name. Commands are included once the command line is built."""
         return tuple(candidate.record() for candidate in self._candidates)
 
     def implementations(self, hook: str) -> Iterator[tuple[Candidate, Callable[..., object]]]:
@@ -135,6 +139,9 @@ class Plugins:
         candidate.status = "failed"
         with candidate.guard(f"{entry.value} cannot be imported"):
             module = entry.load()
+            if problem := _other_protocol(candidate.name, module):
+                candidate.problems.append(problem)
+                return
             candidate.status = "loaded"
             if not self._register(candidate, module):
                 candidate.problems.append(f"{entry.value} implements no hook (is @hookimpl missing?)")
@@ -153,7 +160,7 @@ class Plugins:
                 owner.problems.append(f"there is no hook {hook} (did you mean {nearest}?)")
                 continue
             if options.get("wrapper") or options.get("hookwrapper"):
-                owner.problems.append(f"{hook} is ignored: a hook returns what it brings and cannot be a wrapper")
+                owner.problems.append(f"{hook} is ignored: a hook returns what it provides and cannot be a wrapper")
                 continue
             function, wanted = getattr(module, attribute), getattr(self._manager.hook, hook).spec.argnames
             if _required(function) != tuple(wanted):
@@ -163,9 +170,9 @@ class Plugins:
         return marked
 
     def _collect(self) -> Iterator[Registered]:
-        """Everything that the plugins register; of two that claim one name the first keeps it."""
+        """Everything that the plugins register. A name of the core stays the core's."""
         for kind in KINDS:
-            taken: dict[str, str] = {}
+            found: list[Registered] = []
             for owner, implementation in self.implementations(hook := f"corral_{kind}s"):
                 returned: object = None
                 with owner.guard(f"{hook} raised"):
@@ -175,16 +182,71 @@ class Plugins:
                 for number, entry in enumerate(returned if isinstance(returned, list) else (), start=1):
                     if problem := _problem(entry):
                         owner.problems.append(f"{hook}, entry {number}: {problem}")
-                    elif (name := entry[0]) in taken:
-                        owner.problems.append(f"the {kind} {name} is ignored: {taken[name]} already brings one")
-                    else:
-                        taken[name] = owner.name
-                        owner.brings.setdefault(kind, []).append(name)
-                        yield Registered(name, owner.name, " ".join(entry[1].split()), entry[2], kind)
+                        continue
+                    name = entry[0]
+                    if any(each.name == name and each.plugin in (CORE, owner.name) for each in found):
+                        taken = "is registered twice" if name in owner.brings.get(kind, ()) else "belongs to the core"
+                        owner.problems.append(f"the {kind} {name} is ignored: the name {taken}")
+                        continue
+                    owner.brings.setdefault(kind, []).append(name)
+                    found.append(Registered(name, owner.name, " ".join(entry[1].split()), entry[2], kind))
+            self._report_contested(kind, found)
+            yield from found
+
+    def _report_contested(self, kind: Kind, found: list[Registered]) -> None:
+        """Say in the record of every plugin which of its names others claim too."""
+        for candidate in self._candidates:
+            for mine in (entry for entry in found if entry.plugin == candidate.name):
+                others = [entry for entry in found if entry.name == mine.name and entry.plugin != mine.plugin]
+                if others:
+                    candidate.problems.append(
+                        f"the {kind} {mine.name} is also provided by {' and '.join(each.plugin for each in others)}; "
+                        f"write {' or '.join(each.qualified for each in (mine, *others))}"
+                    )
+
+
+def installed_entry_points(problems: list[str]) -> Iterator[EntryPoint]:
+    """The entry points of the group `corral`. What cannot be read is skipped, with a sentence in `problems`."""
+    used: dict[str, str] = {}  # versions, by the normal name of the distribution
+    for distribution in distributions():
+        try:
+            entries = [entry for entry in distribution.entry_points if entry.group == "corral"]
+        except Exception:
+            problems.append(f"{_distribution_name(distribution)} is skipped: its entry_points.txt cannot be read")
+            continue
+        if not entries:
+            continue
+        name, version = _identity(entries[0])
+        if normal(name) not in used:
+            used[normal(name)] = version
+            yield from entries
+        elif used[normal(name)] != version:
+            problems.append(
+                f"{name} is installed twice, as {used[normal(name)]} (in use) and {version}; uninstall one of them"
+            )
+
+
+def _distribution_name(distribution: Distribution) -> str:
+    """The name of a distribution whose metadata may be damaged."""
+    try:
+        return f"{distribution.name} {distribution.version}"
+    except Exception:
+        return str(getattr(distribution, "_path", "a distribution without a name"))
+
+
+def _other_protocol(plugin: str, module: object) -> str | None:
+    """One sentence if a plugin was written for another protocol; one that declares none was written for the first."""
+    declared = getattr(module, "corral_protocol", 1)
+    if declared == hookspecs.PROTOCOL and isinstance(declared, int):
+        return None
+    return (
+        f"{plugin} was written for protocol {declared!r} of Corral, and corral-core {__version__} has protocol "
+        f"{hookspecs.PROTOCOL}; install versions that go together"
+    )
 
 
 def _required(function: object) -> tuple[str, ...] | None:
-    """The names of the arguments that a function must be given."""
+    """Names of the arguments that a function requires."""
     try:
         parameters = inspect.signature(cast(Callable[..., object], function)).parameters.values()
     except (TypeError, ValueError):
@@ -204,7 +266,7 @@ def _identity(entry: EntryPoint) -> tuple[str, str]:
 
 
 def normal(name: str) -> str:
-    """A distribution's name as all its spellings have it."""
+    """The normal form of a distribution's name, the same for all its spellings."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 

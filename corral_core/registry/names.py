@@ -1,4 +1,7 @@
-"""Everything that plugins bring, by kind and name; a thing is imported when it is asked for."""
+"""Names: what plugins provide, by kind and name. A thing is imported when it is asked for.
+
+A bare name, `ucb`, works while one plugin provides it; the qualified name, `corral-mab:ucb`, always works.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,42 @@ import pkgutil
 from typing import TYPE_CHECKING, Any, Literal
 
 from corral_core.errors import CorralError, place, reason
-from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered
+from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered, normal
 from corral_core.registry.known import known
+from corral_core.suggestions import suggestion
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 
 class Registry:
-    """What some plugins bring."""
+    """What some plugins provide."""
 
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
-        self._entries = {(entry.kind, entry.name): entry for entry in plugins.entries}
+        self._entries = plugins.entries
 
     def entries(self, kind: Kind) -> list[Registered]:
         """Everything of one kind, by name."""
-        return sorted(entry for entry in self._entries.values() if entry.kind == kind)
+        return sorted(entry for entry in self._entries if entry.kind == kind)
 
     def find(self, name: str) -> list[Registered]:
-        """Everything called so, of whatever kind."""
-        return [self._entries[kind, name] for kind in KINDS if (kind, name) in self._entries]
+        """Everything of this name, bare or qualified, of every kind."""
+        return [entry for kind in KINDS for entry in self._called(kind, name)]
 
-    def get(self, kind: Kind, name: str) -> Registered:
-        """The one thing of this kind and name."""
-        if (kind, name) not in self._entries:
+    def get(self, kind: Kind, name: str, owner: str | None = None) -> Registered:
+        """The one thing of this kind and name. A bare name refers to what the plugin `owner` provides first."""
+        found = self._called(kind, name)
+        if len(found) > 1:
+            found = [entry for entry in found if entry.plugin == owner] or found
+        if len(found) > 1:
+            plugins = " and ".join(entry.plugin for entry in found)
+            raise CorralError(
+                f"the {kind} {name} is provided by {plugins}; write {' or '.join(entry.qualified for entry in found)}"
+            )
+        if not found:
             raise CorralError(self._unknown(kind, name))
-        return self._entries[kind, name]
+        return found[0]
 
     def load(self, kind: Kind, name: str) -> Any:
         """The thing itself: a class, or the text of an experiment."""
@@ -51,57 +63,68 @@ class Registry:
         except (Exception, SystemExit) as error:
             why = str(error) if isinstance(error, CorralError) else f"{reason(error)}{place(error)}"
             raise CorralError(
-                f"the {kind} {name} of {entry.plugin} cannot be loaded from {entry.target}: {why}"
+                f"the {kind} {entry.name} of {entry.plugin} cannot be loaded from {entry.target}: {why}"
             ) from error
 
     def missing(self, kind: Kind | Literal["command"], name: str) -> str | None:
-        """Where one of Corral's own plugins would bring this: which one, and what keeps it from doing so."""
-        plugin = known(kind).get(name)
-        if plugin is None:
+        """One sentence if one of Corral's own plugins would provide this: which plugin, and why it does not."""
+        asked, _, bare = name.rpartition(":")
+        plugin = known(kind).get(bare)
+        if plugin is None or normal(asked) not in ("", plugin):
             return None
         remedy = {
-            "loaded": "is installed but does not bring it (see corral plugins)",
+            "loaded": "is installed but does not provide it (see corral plugins)",
             "failed": "fails to load (see corral plugins)",
             "disabled": "CORRAL_DISABLED_PLUGINS switches off",
             "absent": f"is not installed (pip install {plugin})",
         }
         status = {record.name: record.status for record in self.plugins.records()}
-        return f"the {kind} {name} comes with {plugin}, which {remedy[status.get(plugin, 'absent')]}"
+        return f"the {kind} {bare} comes with {plugin}, which {remedy[status.get(plugin, 'absent')]}"
 
     def nothing_called(self, name: str) -> str:
-        """What to say of a name that means nothing, of whatever kind."""
-        from corral_core.suggestions import suggestion
-
+        """What to say about a name that no plugin provides, of any kind."""
         for kind in KINDS:
             if missing := self.missing(kind, name):
                 return missing
         names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in self.entries(kind)})
-        word = name.lower()
-        near = (
-            suggestion(word, names)
-            if difflib.get_close_matches(word, names)
-            else "; corral list-bases and the like tell"
-        )
-        return f"there is nothing called {name}{near}"
+        near = difflib.get_close_matches(name.lower(), names)
+        hint = suggestion(name.lower(), names) if near else "; see corral list-bases, list-metas, ..."
+        return f"there is nothing called {name}{hint}"
+
+    def _called(self, kind: Kind, name: str) -> list[Registered]:
+        plugin, _, bare = name.rpartition(":")
+        found = [entry for entry in self._entries if entry.kind == kind and entry.name == bare]
+        return [entry for entry in found if normal(entry.plugin) == normal(plugin)] if plugin else found
 
     def _unknown(self, kind: Kind, name: str) -> str:
         if missing := self.missing(kind, name):
             return missing
         if others := self.find(name):
             return f"{name} is {' and '.join(_one(other.kind) for other in others)}, not {_one(kind)}"
-        elsewhere = known(kind)
         here = [entry.name for entry in self.entries(kind)]
+        plugin, _, bare = name.rpartition(":")
+        if plugin:
+            return f"there is no {kind} {name}{self._elsewhere(kind, plugin, bare)}"
+        elsewhere = known(kind)
         near = difflib.get_close_matches(name.lower(), here)
         hints = near or [f"{each} of {elsewhere[each]}" for each in difflib.get_close_matches(name.lower(), elsewhere)]
         if hints:
             return f"there is no {kind} {name}; did you mean {' or '.join(hints)}?"
         if here:
             return f"there is no {kind} {name}; there are {', '.join(here)}"
-        return f"there is no {kind} {name}, nor any other; corral-mab brings some (pip install corral-mab)"
+        return f"there is no {kind} {name}, nor any other; corral-mab provides some (pip install corral-mab)"
+
+    def _elsewhere(self, kind: Kind, plugin: str, bare: str) -> str:
+        """The end of a sentence about a qualified name that is unknown."""
+        installed = {normal(record.name): record.name for record in self.plugins.records()}
+        if normal(plugin) not in installed:
+            return f"; no plugin {plugin} is installed{suggestion(plugin, installed.values(), otherwise='')}"
+        provided = [entry.name for entry in self.entries(kind) if normal(entry.plugin) == normal(plugin)]
+        return suggestion(bare, provided, otherwise=f"; {plugin} provides {', '.join(provided) or f'no {kind}'}")
 
 
 def experiment_file(entry: Registered) -> Traversable:
-    """Where a registered experiment is written down."""
+    """The file of a registered experiment."""
     from importlib.resources import files
 
     package, _, file = entry.target.partition(":")
@@ -110,7 +133,7 @@ def experiment_file(entry: Registered) -> Traversable:
 
 @functools.cache
 def get_registry() -> Registry:
-    """What the installed plugins bring, found once a process."""
+    """What the installed plugins provide, found once per process."""
     return Registry(Plugins.installed())
 
 

@@ -1,89 +1,87 @@
-"""What was played, in plain words and numbers: a report needs no plugin to read a run."""
+"""What a run plays, in plain words and numbers: a report needs no plugin to read it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.guarantee import orders
+from corral_core.experiments.point import Point
+from corral_core.simulation.curve import Curve
 
 
 @attrs.frozen
-class Line:
+class CurveDescription:
     """One curve."""
 
     name: str
-    bases: tuple[str, ...]  # labels; of a base alone, its own
-    meta: str | None  # None of a base alone
+    bases: tuple[str, ...]  # their labels; for a base alone, its own
+    meta: str | None  # None for a base alone
     player: str  # plain, smooth or boosted
-    choices: tuple[str, ...]  # what the meta chose for itself, a sentence each
+    choices: tuple[str, ...]  # the parameters that the meta chose for itself, one sentence per parameter
     exponents: tuple[float, ...]  # of T in what theory promises, ascending; may be empty
 
 
 @attrs.frozen
-class Setting:
-    """One point of an experiment; all of it, where nothing is swept."""
+class PointDescription:
+    """One point of an experiment."""
 
-    name: str
+    name: str  # of the experiment
     question: str
-    at: str  # the value of the swept axis, or nothing
+    at: str  # the value of the swept axis; empty if nothing is swept
     horizon: int  # plays
     replicates: int
     seed: int
-    chunk: int  # replicates that advance together
-    lines: tuple[Line, ...]
-    source: dict[str, Any] = attrs.field(eq=False, repr=False)  # what the experiment is parsed from
+    chunk_size: int  # replicates that advance together
+    curves: tuple[CurveDescription, ...]
+    source: dict[str, Any] = attrs.field(eq=False, repr=False)  # `parse_point` makes the same point from it
 
     @property
     def names(self) -> list[str]:
-        """Of the curves."""
-        return [line.name for line in self.lines]
+        """Names of the curves."""
+        return [curve.name for curve in self.curves]
 
-    @property
-    def chunks(self) -> int:
-        """How many chunks the replicates make."""
-        return -(-self.replicates // self.chunk)
-
-    def rows(self, chunk: int) -> int:
-        """How many replicates a chunk holds."""
-        return min(self.chunk, self.replicates - chunk * self.chunk)
+    def curve(self, name: str) -> CurveDescription:
+        """The curve of this name."""
+        return next(curve for curve in self.curves if curve.name == name)
 
 
-def settings(points: Sequence[Experiment]) -> tuple[Setting, ...]:
-    """The plain form of every point."""
+def describe(experiment: Experiment) -> tuple[PointDescription, ...]:
+    """The plain form of every point of an experiment."""
     return tuple(
-        Setting(
+        PointDescription(
             name=point.name,
             question=point.question,
             at=point.at,
             horizon=point.horizon,
             replicates=point.replicates,
             seed=point.seed,
-            chunk=point.chunk,
-            lines=tuple(
-                Line(
-                    name=curve.name,
-                    bases=curve.labels,
-                    meta=curve.meta.name if curve.meta else None,
-                    player=curve.options.player,
-                    choices=tuple(point.choices(curve)),
-                    exponents=orders(point, curve),
-                )
-                for curve in point.curves
-            ),
+            chunk_size=point.chunk_size,
+            curves=tuple(_curve(point, curve) for curve in point.curves),
             source=point.source,
         )
-        for point in points
+        for point in experiment.points
     )
 
 
-def from_json(found: Mapping[str, Any]) -> Setting:
-    """The inverse of `attrs.asdict`, as JSON keeps it: tuples have become lists."""
-    lines = tuple(Line(**_with_tuples(line)) for line in found["lines"])
-    return Setting(**{**found, "lines": lines})
+def _curve(point: Point, curve: Curve) -> CurveDescription:
+    return CurveDescription(
+        name=curve.name,
+        bases=curve.labels,
+        meta=curve.meta.name if curve.meta else None,
+        player=curve.options.player,
+        choices=tuple(point.choices(curve)),
+        exponents=orders(point, curve),
+    )
+
+
+def from_json(found: Mapping[str, Any]) -> PointDescription:
+    """The inverse of `attrs.asdict` after JSON, in which tuples have become lists."""
+    curves = tuple(CurveDescription(**_with_tuples(curve)) for curve in found["curves"])
+    return PointDescription(**{**found, "curves": curves})
 
 
 def _with_tuples(found: Mapping[str, Any]) -> dict[str, Any]:

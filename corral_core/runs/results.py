@@ -10,17 +10,17 @@ import numpy as np
 
 from corral_core.engines.engine import Done
 from corral_core.rows import Array
-from corral_core.runs.description import Line, Setting
+from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.standard_errors import Moments
-from corral_core.simulation.record import Record, points
+from corral_core.simulation.record import Record, checkpoints
 
 
 @attrs.frozen(eq=False)
 class Result:
     """A curve of one point, over its replicates. Arrays are (points,) and (points, bases), over time."""
 
-    setting: Setting
-    line: Line
+    point: PointDescription
+    curve: CurveDescription
     plays: Array  # after how many plays the numbers were taken
     regret: Moments | None  # summed over plays; None where nobody knows it
     reward: Moments
@@ -43,15 +43,15 @@ class Result:
         """For `--json` and the table."""
         error = float(self.measured.error[-1])
         return {
-            "name": self.line.name,
-            "at": self.setting.at,
+            "name": self.curve.name,
+            "at": self.point.at,
             "mean_regret": None if self.regret is None else float(self.regret.mean[-1]),
             "mean_reward": float(self.reward.mean[-1]),
             "standard_error": error if self.replicates > 1 else None,
             "replicates": self.replicates,
-            "plays": self.setting.horizon,
-            "plays_per_base": dict(zip(self.line.bases, map(float, self.plays_of[-1]), strict=True)),
-            "choices": list(self.line.choices),
+            "plays": self.point.horizon,
+            "plays_per_base": dict(zip(self.curve.bases, map(float, self.plays_of[-1]), strict=True)),
+            "choices": list(self.curve.choices),
             "seconds": round(self.seconds, 3),
         }
 
@@ -59,8 +59,8 @@ class Result:
 class Fold:
     """A result in the making: takes the chunks of one curve in their order."""
 
-    def __init__(self, setting: Setting, line: Line) -> None:
-        self._setting, self._line = setting, line
+    def __init__(self, point: PointDescription, curve: CurveDescription) -> None:
+        self._point, self._curve = point, curve
         self._regret: Moments | None = Moments()
         self._reward, self._probabilities, self._plays, self._dropped = (Moments() for _ in range(4))
         self._final: list[Array] = []
@@ -83,9 +83,9 @@ class Fold:
     def result(self) -> Result:
         """What the chunks so far come to; at least one."""
         return Result(
-            setting=self._setting,
-            line=self._line,
-            plays=points(self._setting.horizon),
+            point=self._point,
+            curve=self._curve,
+            plays=checkpoints(self._point.horizon),
             regret=self._regret,
             reward=self._reward,
             probabilities=self._probabilities,
@@ -96,9 +96,9 @@ class Fold:
         )
 
 
-def gather(found: Sequence[Setting], done: Iterable[Done]) -> list[Result]:
+def gather(points: Sequence[PointDescription], done: Iterable[Done]) -> list[Result]:
     """A result for every curve that has chunks, in the order of the experiment; the chunks of each come in order."""
-    folds = {(number, line.name): Fold(setting, line) for number, setting in enumerate(found) for line in setting.lines}
+    folds = {(number, curve.name): Fold(point, curve) for number, point in enumerate(points) for curve in point.curves}
     begun = set()
     for each in done:
         key = (each.task.point, each.task.curve)
@@ -113,7 +113,7 @@ def in_order(done: Iterable[Done]) -> Iterator[Done]:
     waiting: dict[tuple[int, str, int], Done] = {}
     for each in done:
         point, curve = key = (each.task.point, each.task.curve)
-        waiting[point, curve, each.task.chunk] = each
+        waiting[point, curve, each.task.chunk_number] = each
         while (next_one := (point, curve, awaited.setdefault(key, 0))) in waiting:
             awaited[key] += 1
             yield waiting.pop(next_one)

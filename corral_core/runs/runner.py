@@ -1,4 +1,4 @@
-"""From points to results: the engine, whoever watches, and the folder."""
+"""Run an experiment: the engine plays what is missing, the folder keeps it, and results are gathered."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from pathlib import Path
 
 from corral_core.engines.chunks import Task, tasks
 from corral_core.engines.engine import Done, Engine, Lost
+from corral_core.engines.machine import cores
 from corral_core.engines.progress import Watch
-from corral_core.engines.workers import cores
 from corral_core.errors import CorralError
 from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point
 from corral_core.registry.names import get_registry
-from corral_core.runs.description import settings
-from corral_core.runs.folder import chunks_in_words, folder
+from corral_core.runs.description import describe
+from corral_core.runs.folder import folder
 from corral_core.runs.results import Result, gather, in_order
+from corral_core.terminal import counted
 
 
-def play(
-    points: Sequence[Experiment],
+def run_experiment(
+    experiment: Experiment,
     *,
     engine: str = "processes",
     workers: int | None = None,
@@ -27,17 +29,23 @@ def play(
     watch: Watch | None = None,
     mixed_versions: bool = False,
 ) -> list[Result]:
-    """Run what is not in the folder yet, and gather all of it."""
-    points = list(points)
-    everything = tasks(points)
+    """Play an experiment and return one result per curve; with `out`, keep the chunks and play only what is missing.
+
+    >>> from corral_core import load_experiment, run_experiment
+    >>> results = run_experiment(load_experiment("quickstart", horizon=200, replicates=2), engine="serial")
+    >>> results[0].curve.name
+    'corral'
+    """
+    everything = tasks(experiment.points)
+    described = describe(experiment)
     watch = watch or Watch()
     if out is None:
         alone = workers == 1 or len(everything) == 1
         name = "serial" if engine == "processes" and alone else engine
         with watch:
-            return gather(settings(points), in_order(_played(name, workers, points, everything, watch)))
-    with folder(out, points) as kept:
-        before = kept.run
+            return gather(described, in_order(_played(name, workers, experiment.points, everything, watch)))
+    with folder(out, experiment, described) as kept:
+        before = kept.found
         there = set(before.finished())
         if missing := [task for task in everything if task not in there]:
             kept.begin(mixed_versions)
@@ -45,21 +53,20 @@ def play(
             for task in there:
                 watch.finished(task)
             if damaged := before.damaged():
-                watch.trouble(f"{chunks_in_words(len(damaged))} damaged, and will be played again")
+                watch.trouble(f"{counted(len(damaged), 'damaged chunk')} will be played again")
             try:
-                for done in _played(engine, workers, points, missing, watch):
+                for done in _played(engine, workers, experiment.points, missing, watch):
                     if not kept.keep(done):
-                        watch.trouble(f"{done.task.words} has other bits than before: versions or the machine changed")
+                        watch.trouble(f"{done.task.words} differs from before bit for bit: versions or machine changed")
             except CorralError as stopped:
-                raise CorralError(f"{stopped}; what is done is kept, and {before.command} goes on") from None
-        kept.complete()
-        return kept.run.results()
+                raise CorralError(f"{stopped}; finished chunks are kept, resume with: {before.command}") from None
+        return kept.complete().results()
 
 
 def _played(
-    name: str, workers: int | None, points: Sequence[Experiment], wanted: Sequence[Task], watch: Watch
+    name: str, workers: int | None, points: Sequence[Point], wanted: Sequence[Task], watch: Watch
 ) -> Iterator[Done]:
-    """Every task once, as it is done. Those that are lost are told of when the rest is done."""
+    """Every task once, when it is done. Lost tasks are reported when the rest is done."""
     if not wanted:
         return
     engine: Engine = get_registry().load("engine", name)(workers or cores())

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
-from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point
 from corral_core.registry.names import get_registry
 
 
@@ -17,10 +17,10 @@ def versions() -> dict[str, str]:
     return {"python": sys.version.split()[0], "machine": platform.machine(), "numpy": version("numpy"), **plugins}
 
 
-def differing(begun: Mapping[str, str], experiments: Sequence[Experiment]) -> str:
+def differing(begun: Mapping[str, str], points: Sequence[Point]) -> str:
     """In words, what is not as it was when a run was begun, of what it uses; nothing where all is the same."""
     now = versions()
-    used = {"python", "machine", "numpy", "core", *plugins_of(experiments)}
+    used = {"python", "machine", "numpy", "core", *plugins_of(points)}
     return ", ".join(
         f"{name} {begun.get(name, 'unknown')} (now {now.get(name, 'absent')})"
         for name in sorted(used)
@@ -28,12 +28,12 @@ def differing(begun: Mapping[str, str], experiments: Sequence[Experiment]) -> st
     )
 
 
-def plugins_of(experiments: Sequence[Experiment]) -> set[str]:
+def plugins_of(points: Sequence[Point]) -> set[str]:
     """The plugins whose classes the experiments play."""
     registry = get_registry()
     owners = {_package(entry.target): entry.plugin for entry in registry.plugins.entries}
-    played: set[type] = {type(experiment.environment) for experiment in experiments}
-    for curve in (curve for experiment in experiments for curve in experiment.curves):
+    played: set[type] = {type(point.environment) for point in points}
+    for curve in (curve for point in points for curve in point.curves):
         played |= {type(thing) for thing in (*curve.bases, curve.meta) if thing is not None}
     return {owners[package] for cls in played if (package := _package(cls.__module__)) in owners}
 

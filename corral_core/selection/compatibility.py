@@ -34,9 +34,9 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
     for base in bases:
         if meta.feedback == "shared" and not base.learns_from_others:
             raise CorralError(f"{meta.name} shares every play; {base.name} cannot learn from actions of others")
-        needed = options.bias or options.base_test or meta.bounds == "every"
+        needed = options.bias or options.base_test or meta.needs_bounds == "every"
         if needed and base.bound(problem.delta or 0.01) is None:
-            mend = "" if meta.bounds == "every" else ", or switch bias and base_test off"
+            mend = "" if meta.needs_bounds == "every" else ", or switch bias and base_test off"
             raise CorralError(
                 f"{base.name} has no regret bound, which {meta.name} with these options needs; leave it out{mend}"
             )

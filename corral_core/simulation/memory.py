@@ -10,7 +10,7 @@ from corral_core.protocols.environment import Environment
 from corral_core.selection.setup import given_rows
 from corral_core.selection.validation import record_of
 from corral_core.simulation.curve import Curve
-from corral_core.simulation.record import POINTS
+from corral_core.simulation.record import CHECKPOINTS
 
 SERVING = 4  # bytes that replay keeps a play, of a base that rarely changes
 
@@ -25,19 +25,19 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
         state, rounds = 0, curve.rounds(horizon)
         share = -(-rounds // len(curve.bases))
         all_learn = curve.meta is not None and curve.meta.feedback != "raw"
-        scratch = max(base.scratch for base in curve.bases)
+        scratch = max(base.scratch_bytes for base in curve.bases)
         kept = 0  # bytes of past plays: of whichever base plays all rounds, or of all, where all learn from each
         largest = rare = 0  # bytes of policies: of whichever base plays all rounds, and of bases that share them
         for base in curve.bases:
             fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
-            kept = kept + base.history(rounds) if all_learn else max(kept, base.history(rounds))
+            kept = kept + base.history_bytes(rounds) if all_learn else max(kept, base.history_bytes(rounds))
             if curve.options.player == "smooth":
                 policy = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy").nbytes
-                largest = max(largest, policy * base.policies(rounds))
+                largest = max(largest, policy * base.max_policies(rounds))
                 if base.rarely_changes:  # then several bases that share the rounds can leave more than one that has all
-                    rare += policy * base.policies(share) + SERVING * share
+                    rare += policy * base.max_policies(share) + SERVING * share
         # Pages of doubling size are on average three quarters full.
         held = state + scratch + int(1.5 * (kept + max(largest, rare)))
-        most = max(most, held + 40 * POINTS * len(curve.bases))
+        most = max(most, held + 40 * CHECKPOINTS * len(curve.bases))
     return most + int(getattr(instance, "nbytes", 0))

@@ -11,7 +11,7 @@ from corral_core.rows import Array, Rows
 from corral_core.selection.selection import Selection, Ticket
 from corral_core.simulation.curve import Curve
 
-POINTS = 200
+CHECKPOINTS = 200
 
 
 class Record(Rows):
@@ -29,16 +29,16 @@ Listener = Callable[[int, int, Record], None]
 """Hears which point was reached, after how many plays, and what is recorded up to there."""
 
 
-def points(horizon: int) -> Array:
+def checkpoints(horizon: int) -> Array:
     """After how many plays the numbers are kept."""
-    return np.unique(np.ceil(np.linspace(0, horizon, min(POINTS, horizon) + 1)[1:]).astype(np.int64))
+    return np.unique(np.ceil(np.linspace(0, horizon, min(CHECKPOINTS, horizon) + 1)[1:]).astype(np.int64))
 
 
 class _Recorder:
     """Copies what the selection has come to, at each point."""
 
     def __init__(self, curve: Curve, rows: int, horizon: int) -> None:
-        self.at = points(horizon)
+        self.at = checkpoints(horizon)
         shape = (rows, len(self.at), len(curve.bases))
         self.steps = curve.options.steps
         self.record = Record(

@@ -199,7 +199,7 @@ class StatesKeepDoublePrecision(Sound):
 class GrowthIsReckoned(SoundWithLog):
     """Keeps every play, and says that this takes nothing."""
 
-    def history(self, plays: int) -> int:
+    def history_bytes(self, plays: int) -> int:
         return 0
 
 

@@ -74,7 +74,7 @@ class ChangedOfEveryone(SoundAndRare):
 class PoliciesAreCounted(SoundAndRare):
     """Claims a single policy."""
 
-    def policies(self, plays: int) -> int:
+    def max_policies(self, plays: int) -> int:
         return 1
 
 

@@ -131,7 +131,7 @@ class SoundWithLog(Base):
         state.past.append(rows, Paid(feedback.action.astype(np.int64), feedback.reward))
         state.played[rows] += 1
 
-    def history(self, plays: int) -> int:
+    def history_bytes(self, plays: int) -> int:
         return 16 * plays
 
 

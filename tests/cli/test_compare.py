@@ -68,7 +68,7 @@ def out(played: Path, tmp_path: Path) -> Path:
 
 
 def finals(path: Path) -> dict[str, Any]:
-    return {result.line.name: result.final for result in Run.open(path).results()}
+    return {result.curve.name: result.final for result in Run.open(path).results()}
 
 
 def test_the_curves_of_a_run_are_compared_with_the_best(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +245,7 @@ def test_rewards_are_better_when_higher(tmp_path: Path, monkeypatch: pytest.Monk
     from corral_core.simulation.record import Record
 
     play(tmp_path / "run", replicates=12, chunk=12)
-    known = {result.line.name: result for result in Run.open(tmp_path / "run").results()}
+    known = {result.curve.name: result for result in Run.open(tmp_path / "run").results()}
     taken = Record.__init__
 
     def without(self: Record, **fields: Any) -> None:

@@ -33,7 +33,7 @@ def same(one: Record, other: Record) -> bool:
 
 def test_the_same_seed_gives_the_same_bits() -> None:
     for task in tasks([made()]):
-        assert same(run_chunk(made(), task.curve, task.chunk), run_chunk(made(), task.curve, task.chunk))
+        assert same(run_chunk(made(), task.curve, task.chunk_number), run_chunk(made(), task.curve, task.chunk_number))
 
 
 def test_another_seed_and_another_chunk_give_other_bits() -> None:

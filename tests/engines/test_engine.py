@@ -18,7 +18,6 @@ from corral_core.errors import CorralError
 from corral_core.experiments.experiment import Experiment, load, parse
 from corral_core.registry.names import get_registry
 from corral_core.runs import runner
-from corral_core.runs.description import settings
 from corral_core.runs.results import gather, in_order
 from corral_core.simulation.record import Record
 
@@ -99,7 +98,7 @@ def test_results_are_gathered_in_the_order_of_the_experiment() -> None:
     points = small()
     done = [each for each in Serial(1).run(points, tasks(points), Watch()) if isinstance(each, Done)]
     there, back = (gather(settings(points), in_order(each)) for each in (done, done[::-1]))
-    assert [result.line.name for result in there] == [curve.name for point in points for curve in point.curves]
+    assert [result.curve.name for result in there] == [curve.name for point in points for curve in point.curves]
     for one, other in zip(there, back, strict=True):
         assert one.final.tobytes() == other.final.tobytes()
         assert one.measured.mean.tobytes() == other.measured.mean.tobytes()
@@ -136,7 +135,12 @@ class Assassin(Heard):
 
     def played(self, progress: Progress) -> None:
         super().played(progress)
-        if progress.task.curve == self.curve and progress.task.chunk == 0 and self.times and progress.plays < 1000:
+        if (
+            progress.task.curve == self.curve
+            and progress.task.chunk_number == 0
+            and self.times
+            and progress.plays < 1000
+        ):
             (worker,) = workers_alive()  # one worker, so that nobody else is hit
             self.times -= 1
             os.kill(worker, 9)

@@ -17,13 +17,13 @@ from corral_core.experiments.experiment import load, load_stated, parse
 from corral_core.experiments.source import read, sweep
 from corral_core.registry.names import get_registry
 from corral_core.rows import Array
-from corral_core.runs.description import Line, Setting
+from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.results import Result
 from corral_core.runs.standard_errors import Moments
 from corral_core.selection.options import PRESETS
 
 ZIGZAG = np.tile([-1.0, 1.0], 20)  # forty replicates, mean 0
-POINTS = [("", 100, ["a", "b", "c"])]
+CHECKPOINTS = [("", 100, ["a", "b", "c"])]
 SMALL = """
 name = "small"
 question = "Which?"
@@ -45,8 +45,8 @@ name = "epsilon-greedy"
 def result(
     curve: str, final: Any, at: str = "", horizon: int = 100, known: bool = True, wanted: int | None = None
 ) -> Result:
-    line = Line(curve, (curve,), None, "plain", (), ())
-    setting = Setting("made", "", at, horizon, wanted or len(final), 1, len(final), (line,), {})
+    line = CurveDescription(curve, (curve,), None, "plain", (), ())
+    setting = PointDescription("made", "", at, horizon, wanted or len(final), 1, len(final), (line,), {})
     values: Array = np.asarray(final, dtype=np.float64)
     moments = Moments()
     moments.add(values[:, np.newaxis])
@@ -306,7 +306,7 @@ def test_what_surrounds_claims_is_checked(source: dict[str, Any], words: str) ->
 def test_curves_and_points_must_be_there(test: dict[str, Any], words: str) -> None:
     found = stated({"name": "made", "claims": [{"of": "Figure 1", "says": "so", **test}]})
     with pytest.raises(CorralError, match=words):
-        check(found, POINTS, "experiment made")
+        check(found, CHECKPOINTS, "experiment made")
 
 
 def written(folder: Path, claims: str, head: str = "") -> str:

@@ -152,7 +152,7 @@ class InTurn(Meta):
     """Plays its bases in turn, each row one further than the last, and writes down what they gained."""
 
     name: ClassVar[str] = "in-turn"
-    horizon: ClassVar[bool] = False
+    needs_horizon: ClassVar[bool] = False
 
     def init(self, rows: int, problem: MetaProblem) -> Turns:
         return Turns(problem.bases, rows, [])

@@ -54,7 +54,7 @@ def test_a_damaged_chunk_is_played_again(
     damaged = chunks(tmp_path)[1]
     damage(tmp_path / "chunks" / damaged)
     assert len(Run.open(tmp_path).finished()) == 2
-    assert [task.chunk for task in Run.open(tmp_path).damaged()] == [1]
+    assert [task.chunk_number for task in Run.open(tmp_path).damaged()] == [1]
     told: list[str] = []
     monkeypatch.setattr(Watch, "trouble", lambda self, sentence: told.append(sentence))
     played: list[int] = []

@@ -15,7 +15,7 @@ from corral_core.errors import CorralError
 from corral_core.experiments.experiment import parse
 from corral_core.runs import files, runner
 from corral_core.runs.folder import Folder, file_name
-from corral_core.simulation.record import Record, points
+from corral_core.simulation.record import Record
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_runs import assert_equal, chunks, play, small

@@ -9,7 +9,6 @@ import pytest
 from corral_core.engines.chunks import Task, run_chunk, tasks
 from corral_core.engines.engine import Done
 from corral_core.experiments.experiment import Experiment, parse
-from corral_core.runs.description import settings
 from corral_core.runs.results import Result, gather, in_order
 from corral_core.runs.runner import play
 from corral_core.runs.standard_errors import Moments
@@ -39,7 +38,7 @@ def results() -> list[Result]:
 def test_mean_and_error_are_those_of_the_replicates(results: list[Result]) -> None:
     experiment = small()
     for result in results:
-        chunks = [run_chunk(experiment, result.line.name, chunk) for chunk in range(3)]
+        chunks = [run_chunk(experiment, result.curve.name, chunk) for chunk in range(3)]
         final = [float(row[-1]) for record in chunks for row in record.regret]  # type: ignore[union-attr]
         mean = sum(final) / 7
         summary = result.summary()
@@ -52,7 +51,7 @@ def test_mean_and_error_are_those_of_the_replicates(results: list[Result]) -> No
 def test_the_plays_of_the_bases_are_all_the_plays(results: list[Result]) -> None:
     for result in results:
         assert set(result.summary()) >= KEYS
-        assert list(result.summary()["plays_per_base"]) == list(result.line.bases)
+        assert list(result.summary()["plays_per_base"]) == list(result.curve.bases)
         assert sum(result.summary()["plays_per_base"].values()) == pytest.approx(301)
         assert result.plays_of.sum(axis=1) == pytest.approx(result.plays)
 
@@ -85,7 +84,7 @@ def test_chunks_are_joined_in_their_order_and_few_have_to_wait() -> None:
         return Done(Task(0, curve, chunk, 1, 1), None, 0.0)  # type: ignore[arg-type]
 
     came = [("a", 1), ("b", 0), ("a", 0), ("b", 2), ("a", 2), ("b", 1)]
-    given = [(each.task.curve, each.task.chunk) for each in in_order(done(*each) for each in came)]
+    given = [(each.task.curve, each.task.chunk_number) for each in in_order(done(*each) for each in came)]
     assert given == [("b", 0), ("a", 0), ("a", 1), ("a", 2), ("b", 1), ("b", 2)]
 
 
@@ -97,7 +96,7 @@ def test_one_replicate_has_no_standard_error() -> None:
 def test_where_nobody_knows_the_regret_the_reward_stands() -> None:
     experiment = small(compare={"alone": "none"})
     first, second, _ = tasks([experiment])
-    blind = [run_chunk(experiment, "corral", task.chunk).replace(regret=None) for task in (first, second)]
+    blind = [run_chunk(experiment, "corral", task.chunk_number).replace(regret=None) for task in (first, second)]
     done = [Done(first, blind[0], 1.0), Done(second, blind[1], 2.0)]
     (result,) = gather(settings([experiment]), done)
     reward = np.concatenate([record.reward[:, -1] for record in blind])

@@ -51,7 +51,7 @@ def experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
         "compare": {"alone": "none"},
         "horizon": horizon,
         "replicates": replicates,
-        "chunk": replicates,
+        "chunk_size": replicates,
     }
 
 
@@ -60,11 +60,11 @@ def play_experiment(workload: str, replicates: int, horizon: int) -> dict[str, A
     from time import perf_counter
 
     from corral_core.engines.chunks import run_chunk
-    from corral_core.experiments.experiment import parse
+    from corral_core.experiments.point import parse_point
 
-    parsed = parse(experiment(workload, replicates, horizon))
+    point = parse_point(experiment(workload, replicates, horizon))
     begun = perf_counter()
-    record = run_chunk(parsed, "corral", 0)
+    record = run_chunk(point, "corral", 0)
     seconds = perf_counter() - begun
     assert record.regret is not None
     return _measured(workload, replicates, horizon, seconds) | {"mean_regret": float(record.regret[:, -1].mean())}

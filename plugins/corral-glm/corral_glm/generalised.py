@@ -63,7 +63,7 @@ class Generalised(Linear):
         """
         return min(1.0, self.mu.least_slope(self.reach)) if self.curvature is None else self.curvature
 
-    def history(self, plays: int) -> int:
+    def history_bytes(self, plays: int) -> int:
         return 0 if self.fixed else logged_bytes(plays, self.dimension)
 
     def value(self, product: Array) -> Array:

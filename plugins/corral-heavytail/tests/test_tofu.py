@@ -161,7 +161,7 @@ def test_estimates_are_rare_and_cost_little() -> None:
         arm = base.act(base.policy(state, rows), NOTHING, rng)
         reward, _ = WORLD.pay(instance, NOTHING, arm, rng)
         base.learn(state, rows, Feedback(NOTHING, arm, reward), rng)
-    assert 4 * 5 < changes <= 4 * base.policies(300) < 4 * 60
+    assert 4 * 5 < changes <= 4 * base.max_policies(300) < 4 * 60
 
 
 def test_confidence_holds() -> None:

@@ -82,8 +82,8 @@ def test_rare_switching_holds_each_policy_once_and_few_of_them() -> None:
         action = player.act(player.next_policy(0, rows, rng), observation, rng)
         player.learn(0, rows, Feedback(observation, action, rng.standard_normal(ROWS)), rng)
     held = player.replay._log.length
-    assert (held <= base.policies(1000)).all()
-    assert base.policies(1000) == 1 + math.ceil(D * math.log1p(1000 / D) / math.log(1.5)) < 100
+    assert (held <= base.max_policies(1000)).all()
+    assert base.max_policies(1000) == 1 + math.ceil(D * math.log1p(1000 / D) / math.log(1.5)) < 100
     assert (held > 10).all()
     assert (player.replay.plays == 1000).all()
 

@@ -101,7 +101,7 @@ def test_counts_choose_what_sums_over_all_steps_do(environment: Environment, swi
                 onward = told.next_state[row, step] if step < length - 1 else None
                 steps[row][step].append((phi, told.reward[row, step], onward))
         base.learn(state, everyone, Feedback(told, play.action, play.reward), rng)
-    assert plans == 600 if not switching else plans <= 2 * base.policies(300) and plans < 300
+    assert plans == 600 if not switching else plans <= 2 * base.max_policies(300) and plans < 300
 
 
 def _log_determinant(steps: list[Any], base: Any) -> float:
@@ -173,7 +173,7 @@ def test_the_bound_by_hand() -> None:
 def test_switches_are_few() -> None:
     """At most d H ln(1 + N/(lambda d))/ln 2 and the first, by the determinants; some hundred here."""
     base = resolved(LsviUcb(switching=1.0), horizon=4000)
-    assert base.policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 4000 / 4) / math.log(2))
+    assert base.max_policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 4000 / 4) / math.log(2))
     assert resolved(LsviUcb()).policies(77) == 77
     longer = resolved(LsviUcb(switching=1.0, length=3.0), horizon=4000)
     assert longer.policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 9 * 4000 / 4) / math.log(2))

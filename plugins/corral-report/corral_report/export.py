@@ -25,9 +25,9 @@ import numpy as np
 from corral_core.errors import CorralError
 from corral_core.rows import Array
 from corral_core.runs import files
-from corral_core.runs.description import Line, Setting
-from corral_core.runs.folder import Run
+from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.results import Fold, Result
+from corral_core.runs.run import Run
 from corral_core.simulation.record import Record
 from corral_core.suggestions import suggestion
 from corral_report.progress import check_begun
@@ -116,13 +116,13 @@ def _all(run: Run, points: int | None, level: float) -> Iterator[tuple[str, Colu
     """The tables of every chunk that is there, and the summary of all in the end."""
     summaries = []
     for (point, curve), chunks in groupby(run.done(), key=lambda done: (done.task.point, done.task.curve)):
-        setting = run.settings[point]
-        (line,) = (each for each in setting.lines if each.name == curve)
+        setting = run.points[point]
+        (line,) = (each for each in setting.curves if each.name == curve)
         fold = Fold(setting, line)
         for done in chunks:
             fold.add(done.record, done.seconds)
             result = fold.result()
-            replicates = done.task.chunk * setting.chunk + np.arange(done.task.rows)
+            replicates = done.task.chunk_number * setting.chunk + np.arange(done.task.rows)
             kept = _kept(len(result.plays), points)
             yield "curves", _curves(setting, line, replicates, result.plays, kept, done.record)
             yield "bases", _bases(setting, line, replicates, result.plays, kept, done.record)
@@ -136,7 +136,7 @@ def _kept(total: int, points: int | None) -> Array:
     return np.ceil(np.linspace(0, total, count + 1)[1:]).astype(np.int64) - 1
 
 
-def _where(setting: Setting, line: Line, rows: int) -> Columns:
+def _where(setting: PointDescription, line: CurveDescription, rows: int) -> Columns:
     return {
         name: np.full(rows, value, dtype=object)
         for name, value in (
@@ -148,7 +148,9 @@ def _where(setting: Setting, line: Line, rows: int) -> Columns:
     }
 
 
-def _curves(setting: Setting, line: Line, replicates: Array, plays: Array, kept: Array, record: Record) -> Columns:
+def _curves(
+    setting: PointDescription, line: CurveDescription, replicates: Array, plays: Array, kept: Array, record: Record
+) -> Columns:
     rows = len(replicates) * len(kept)
     return {
         **_where(setting, line, rows),
@@ -159,7 +161,9 @@ def _curves(setting: Setting, line: Line, replicates: Array, plays: Array, kept:
     }
 
 
-def _bases(setting: Setting, line: Line, replicates: Array, plays: Array, kept: Array, record: Record) -> Columns:
+def _bases(
+    setting: PointDescription, line: CurveDescription, replicates: Array, plays: Array, kept: Array, record: Record
+) -> Columns:
     bases = len(line.bases)
     return {
         **_where(setting, line, len(replicates) * len(kept) * bases),
@@ -186,7 +190,7 @@ def _summary(result: Result, level: float) -> Columns:
     }
     known = {name: None if value != value else value for name, value in values.items()}
     return {
-        **_where(result.setting, result.line, 1),
+        **_where(result.point, result.curve, 1),
         **{name: np.full(1, value, dtype=object) for name, value in known.items()},
     }
 

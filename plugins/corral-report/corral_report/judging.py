@@ -80,7 +80,7 @@ def _numbers(test: Test, results: Sequence[Result]) -> list[_Number]:
     """At least one."""
     if test.kind == "exponent":
         return [_exponent(curve, most, results) for curve, most in zip(test.curves, test.limits, strict=True)]
-    points = dict.fromkeys(result.setting.at for result in results) or [""]
+    points = dict.fromkeys(result.point.at for result in results) or [""]
     return [number for at in ([test.at] if test.at else points) for number in _at_point(test, results, at)]
 
 
@@ -110,7 +110,7 @@ def _at_point(test: Test, results: Sequence[Result], at: str) -> list[_Number]:
 
 def _exponent(curve: str, most: float, results: Sequence[Result]) -> _Number:
     """An order hides logarithms: the slope of T^a ln T on ln T is a + 1/ln T."""
-    horizons = {result.setting.at: result.setting.horizon for result in results}
+    horizons = {result.point.at: result.point.horizon for result in results}
     sizes = np.asarray(list(horizons.values()), dtype=np.float64)
     allowed = 1 / float(np.log(sizes).mean()) if len(sizes) else 0.0
 
@@ -166,13 +166,13 @@ def _at_most(limit: float, interval: Interval) -> bool | None:
 
 
 def _final(results: Sequence[Result], curve: str, at: str) -> Array:
-    found = next((each for each in results if each.line.name == curve and each.setting.at == at), None)
+    found = next((each for each in results if each.curve.name == curve and each.point.at == at), None)
     place = f"{curve}, {at}" if at else curve
     if found is None:
         raise CorralError(f"there are no results of {place}; run the experiment to its end")
-    if found.replicates < found.setting.replicates:
+    if found.replicates < found.point.replicates:
         raise CorralError(
-            f"there are {found.replicates:,} of {found.setting.replicates:,} replicates of {place}; "
+            f"there are {found.replicates:,} of {found.point.replicates:,} replicates of {place}; "
             f"run the experiment to its end"
         )
     if found.regret is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from corral_core.errors import CorralError
 from corral_core.runs.files import usable
-from corral_core.runs.folder import Run, chunks_in_words
+from corral_core.runs.run import Run
+from corral_core.terminal import counted
 
 
 def incomplete(run: Run) -> str:
@@ -32,7 +33,7 @@ def nothing(run: Run) -> CorralError:
 def _not_entered(run: Run) -> str:
     """Chunks that do not count, because they are damaged or nothing tells whether they are whole."""
     if damaged := run.damaged():
-        return f" ({chunks_in_words(len(damaged))} damaged)"
+        return f" ({counted(len(damaged), 'damaged chunk')})"
     with usable(run.path):
         count = sum(path.name not in run.journal for path in run.path.glob("chunks/*.npz"))
     if not count:

@@ -12,8 +12,8 @@ from typing import Any
 import attrs
 
 from corral_core.errors import CorralError
-from corral_core.experiments.source import is_registered, read, sweep
-from corral_core.runs.description import Setting
+from corral_core.experiments.source import is_registered, of_name, qualified, read, sweep
+from corral_core.runs.description import PointDescription
 from corral_report.toml import to_toml
 
 OPTIONS = ("replicates", "horizon", "seed")
@@ -29,13 +29,13 @@ class Repetition:
     files: dict[str, str]
 
 
-def repetition(settings: Sequence[Setting]) -> Repetition:
+def repetition(points: Sequence[PointDescription]) -> Repetition:
     """The shortest command that plays exactly these points, and the files from which they can always be played."""
-    sources = [_plain(setting.source) for setting in settings]
-    files = experiment_files(sources, settings[0].name)
-    out = f"--out {slug(settings[0].name)}"
-    if (options := _overrides(settings[0].name, sources)) is not None:
-        words = [settings[0].name, *(word for key, value in options.items() for word in (f"--{key}", str(value)))]
+    sources = [_plain(point.source) for point in points]
+    files = experiment_files(sources, points[0].name)
+    out = f"--out {slug(points[0].name)}"
+    if (options := _overrides(points[0].name, sources)) is not None:
+        words = [points[0].name, *(word for key, value in options.items() for word in (f"--{key}", str(value)))]
         return Repetition((f"corral run {shlex.join(words)} {out}",), True, files)
     commands = tuple(f"corral run {name} --out {name.removesuffix('.toml')}" for name in files)
     return Repetition(commands, False, files)
@@ -66,26 +66,26 @@ def _overrides(name: str, sources: Sequence[Source]) -> dict[str, Any] | None:
     if not is_registered(name):
         return None
     try:
-        registered = read(name)
+        registered, owner = read(name)
         options = {
             key: sources[0][key]
             for key in OPTIONS
             if all(source.get(key) == sources[0].get(key) for source in sources)
             and sources[0].get(key) not in (None, registered.get(key))
         }
-        points = [_plain(point) for point in sweep({**registered, **options})]
+        points = [_plain(qualified(point, owner)) for point in sweep({**registered, **options})]
     except CorralError:  # the plugin has changed since, or is broken
         return None
     # The chunk follows from the rest where the experiment does not set it.
-    found = [source if "chunk" in registered else _without(source, "chunk") for source in sources]
+    found = [source if "chunk_size" in registered else _without(source, "chunk_size") for source in sources]
     return options if found == points else None
 
 
 def _swept(sources: Sequence[Source]) -> Source | None:
     """The experiment whose swept points these are, or None."""
     path = sources[0].get("at", "").partition(" = ")[0]
-    chunks = {source.get("chunk") for source in sources}
-    leave_out = () if len(chunks) == 1 else ("chunk",)  # where they differ, they follow from the horizon
+    sizes = {source.get("chunk_size") for source in sources}
+    leave_out = () if len(sizes) == 1 else ("chunk_size",)  # where they differ, they follow from the horizon
     points = [_without(source, *leave_out) for source in sources]
     try:
         values = [_value(point, path) for point in points]
@@ -99,7 +99,7 @@ def _value(point: Source, path: str) -> Any:
     """What stands where a dotted path says; a step into a list goes to the table of that name."""
     found: Any = point
     for key in ["first_bases"] if path == "bases" else path.split("."):
-        found = next(each for each in found if each["name"] == key) if isinstance(found, list) else found[key]
+        found = of_name(found, key) if isinstance(found, list) else found[key]
     return found
 
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from corral_core.analysis.statistics import exponent
 from corral_core.errors import CorralError
-from corral_core.runs.description import Line, Setting
-from corral_core.runs.folder import Run
+from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.results import Result
+from corral_core.runs.run import Run
 from corral_core.terminal import plays
 from corral_report import figures
 from corral_report.figures import sweeps_horizon
@@ -25,20 +25,20 @@ from corral_report.words import ABSENT, interval, known, reach, settings_in_word
 
 
 @attrs.frozen(eq=False)
-class Point:
+class ShownPoint:
     """What a run has for one of its points."""
 
-    setting: Setting
+    point: PointDescription
     results: tuple[Result, ...]
 
     @property
     def metas(self) -> list[Result]:
         """The curves that choose among several bases."""
-        return [result for result in self.results if result.line.meta is not None and len(result.line.bases) > 1]
+        return [result for result in self.results if result.curve.meta is not None and len(result.curve.bases) > 1]
 
     def find(self, name: str) -> Result | None:
         """The result of the curve of this name, if it is there."""
-        return next((result for result in self.results if result.line.name == name), None)
+        return next((result for result in self.results if result.curve.name == name), None)
 
 
 @attrs.frozen(eq=False)
@@ -47,7 +47,7 @@ class Shown:
 
     name: str
     run: Run
-    points: tuple[Point, ...]
+    points: tuple[ShownPoint, ...]
 
     @property
     def results(self) -> list[Result]:
@@ -63,29 +63,29 @@ def report(runs: Sequence[Run]) -> Page:
     shown = [Shown(name, run, _points(run)) for name, run in zip(_names(runs), runs, strict=True)]
     if len(shown) == 1:
         only = shown[0]
-        page = Page(only.name, only.run.settings[0].question, contents=len(only.points) > 1)
+        page = Page(only.name, only.run.points[0].question, contents=len(only.points) > 1)
         _run(page, only)
         return page
     page = Page(f"{len(shown)} runs: {', '.join(each.name for each in shown)}", contents=True)
     _side_by_side(page, shown)
     for each in shown:
         with page.section(each.name):
-            if each.run.settings[0].question:
-                page.paragraph(each.run.settings[0].question)
+            if each.run.points[0].question:
+                page.paragraph(each.run.points[0].question)
             _run(page, each)
     return page
 
 
-def _points(run: Run) -> tuple[Point, ...]:
+def _points(run: Run) -> tuple[ShownPoint, ...]:
     results = run.results()
     return tuple(
-        Point(setting, tuple(result for result in results if result.setting is setting)) for setting in run.settings
+        ShownPoint(point, tuple(result for result in results if result.point is point)) for point in run.points
     )
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
     """What the experiments are called; those of one name also by their folder, and those of one folder by number."""
-    names = [run.settings[0].name for run in runs]
+    names = [run.points[0].name for run in runs]
     names = [
         f"{name} ({run.path.resolve().name})" if names.count(name) > 1 else name
         for name, run in zip(names, runs, strict=True)
@@ -104,45 +104,45 @@ def _run(page: Page, shown: Shown) -> None:
         with page.section("Results"):
             _results(page, shown.points[0], rates=True)
     else:
-        with page.section(f"Over {swept(shown.run.settings[0])[0]}"):
+        with page.section(f"Over {swept(shown.run.points[0])[0]}"):
             _over_points(page, shown)
         for point in shown.points:
-            with page.section(f"At {point.setting.at}"):
-                _results(page, point, rates=not sweeps_horizon(shown.run.settings))
+            with page.section(f"At {point.point.at}"):
+                _results(page, point, rates=not sweeps_horizon(shown.run.points))
     with page.section("Settings"):
-        page.definitions(settings_in_words(shown.run.settings))
+        page.definitions(settings_in_words(shown.run.points))
     with page.section("To play it again"):
         _again(page, shown, complete=not missing)
 
 
-def _missing(points: Sequence[Point]) -> Iterator[str]:
+def _missing(points: Sequence[ShownPoint]) -> Iterator[str]:
     """A phrase for every curve of which replicates are missing."""
     for point in points:
-        for line in point.setting.lines:
-            found = point.find(line.name)
+        for curve in point.point.curves:
+            found = point.find(curve.name)
             count = found.replicates if found else 0
-            if count < point.setting.replicates:
-                where = f" at {point.setting.at}" if point.setting.at else ""
-                yield f"{line.name}{where} has {count:,} of {point.setting.replicates:,} replicates"
+            if count < point.point.replicates:
+                where = f" at {point.point.at}" if point.point.at else ""
+                yield f"{curve.name}{where} has {count:,} of {point.point.replicates:,} replicates"
 
 
 # --- One point --------------------------------------------------------------------------------------------------------
 
 
-def _results(page: Page, point: Point, rates: bool) -> None:
+def _results(page: Page, point: ShownPoint, rates: bool) -> None:
     if not point.results:
         page.paragraph("Nothing is there yet.")
         return
     what = _what(point.results)
-    after = f"after {plays(point.setting.horizon)}"
+    after = f"after {plays(point.point.horizon)}"
     rows = [
         [
-            result.line.name,
+            result.curve.name,
             known(interval(result).estimate),
             reach(interval(result)),
             known(float(result.measured.deviation[-1])),
             f"{result.replicates:,}",
-            _theory(result.line),
+            _theory(result.curve),
         ]
         for result in point.results
     ]
@@ -154,17 +154,17 @@ def _results(page: Page, point: Point, rates: bool) -> None:
     )
     _pictures(page, point, what, after, rates)
     if point.metas:
-        labels = dict.fromkeys(label for result in point.metas for label in result.line.bases)
+        labels = dict.fromkeys(label for result in point.metas for label in result.curve.bases)
         page.table(
-            ["base", *(result.line.name for result in point.metas)],
+            ["base", *(result.curve.name for result in point.metas)],
             [[label, *(_plays_of(result, label) for result in point.metas)] for label in labels],
             f"Mean plays of each base {after}.",
         )
 
 
-def _pictures(page: Page, point: Point, what: str, after: str, rates: bool) -> None:
+def _pictures(page: Page, point: ShownPoint, what: str, after: str, rates: bool) -> None:
     results, metas = list(point.results), point.metas
-    ends = "; ".join(f"{each.line.name} {known(interval(each).estimate)}" for each in results)
+    ends = "; ".join(f"{each.curve.name} {known(interval(each).estimate)}" for each in results)
     _draw(
         page,
         partial(figures.regret_figure, results, band="error"),
@@ -184,7 +184,7 @@ def _pictures(page: Page, point: Point, what: str, after: str, rates: bool) -> N
         _draw(
             page,
             partial(figures.probabilities_figure, result),
-            f"Mean probability with which {result.line.name} chooses each base, over time.",
+            f"Mean probability with which {result.curve.name} chooses each base, over time.",
             f"Mean probabilities {after}: {_shares(result)}.",
         )
     if metas:
@@ -203,14 +203,14 @@ def _draw(page: Page, draw: Callable[..., Figure], caption: str, description: st
 
 
 def _shares(result: Result) -> str:
-    pairs = zip(result.line.bases, result.probabilities.mean[-1], strict=True)
+    pairs = zip(result.curve.bases, result.probabilities.mean[-1], strict=True)
     return "; ".join(f"{label} {share:.3f}" for label, share in pairs)
 
 
 def _plays_of(result: Result, label: str) -> str:
-    if label not in result.line.bases:
+    if label not in result.curve.bases:
         return ABSENT
-    place = result.line.bases.index(label)
+    place = result.curve.bases.index(label)
     dropped = float(result.dropped[-1, place])
     return known(float(result.plays_of[-1, place])) + (f" (dropped in {dropped:.0%})" if dropped else "")
 
@@ -221,14 +221,14 @@ def _plays_of(result: Result, label: str) -> str:
 def _over_points(page: Page, shown: Shown) -> None:
     """Every curve over the swept axis; over horizons also how fast its regret grows."""
     results = shown.results
-    parameter, _ = swept(shown.run.settings[0])
-    names = list(dict.fromkeys(result.line.name for result in results))
+    parameter, _ = swept(shown.run.points[0])
+    names = list(dict.fromkeys(result.curve.name for result in results))
     page.table(
-        [f"{parameter} =", *(swept(point.setting)[1] for point in shown.points)],
+        [f"{parameter} =", *(swept(point.point)[1] for point in shown.points)],
         [[name, *(with_error(point.find(name)) for point in shown.points)] for name in names],
         f"Mean {_what(results)} ± half the width of its 95% interval.",
     )
-    if not sweeps_horizon(shown.run.settings):
+    if not sweeps_horizon(shown.run.points):
         return
     _draw(
         page,
@@ -245,15 +245,15 @@ def _over_points(page: Page, shown: Shown) -> None:
         )
         page.table(
             ["curve", "exponent", "95% interval", "theory"],
-            [[name, *_growth([result for result in results if result.line.name == name])] for name in names],
+            [[name, *_growth([result for result in results if result.curve.name == name])] for name in names],
             "The exponent with which regret grows with the horizon T (the slope of the line), and those of theory.",
         )
 
 
 def _growth(results: Sequence[Result]) -> list[str]:
-    theory = _theory(results[-1].line)
+    theory = _theory(results[-1].curve)
     try:
-        slope = exponent([result.setting.horizon for result in results], [result.final for result in results])
+        slope = exponent([result.point.horizon for result in results], [result.final for result in results])
     except CorralError:  # a single horizon, or a mean that is not above zero
         return [ABSENT, ABSENT, theory]
     between = ABSENT if math.isnan(slope.low) else f"{slope.low:.2f} to {slope.high:.2f}"
@@ -263,10 +263,10 @@ def _growth(results: Sequence[Result]) -> list[str]:
 def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
     """The curves that at least two of the runs have."""
     columns = [(each, point) for each in shown for point in each.points]
-    present = [{result.line.name for result in each.results} for each in shown]
+    present = [{result.curve.name for result in each.results} for each in shown]
     names = [
         name
-        for name in dict.fromkeys(result.line.name for each in shown for result in each.results)
+        for name in dict.fromkeys(result.curve.name for each in shown for result in each.results)
         if sum(name in there for there in present) > 1
     ]
     if not names:
@@ -274,9 +274,9 @@ def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
     what = _what([result for each in shown for result in each.results])
     with page.section("Side by side"):
         page.table(
-            ["curve", *(f"{each.name} {point.setting.at}".strip() for each, point in columns)],
+            ["curve", *(f"{each.name} {point.point.at}".strip() for each, point in columns)],
             [
-                ["plays", *(f"{point.setting.horizon:,}" for _, point in columns)],
+                ["plays", *(f"{point.point.horizon:,}" for _, point in columns)],
                 *([name, *(with_error(point.find(name)) for _, point in columns)] for name in names),
             ],
             f"Mean {what} ± half the width of its 95% interval, of the curves that several runs have.",
@@ -287,7 +287,7 @@ def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
 
 
 def _again(page: Page, shown: Shown, complete: bool) -> None:
-    again = repetition(shown.run.settings)
+    again = repetition(shown.run.points)
     if again.registered:
         page.paragraph("The experiment comes with a plugin:")
     elif len(again.files) == 1:
@@ -338,5 +338,5 @@ def _what(results: Sequence[Result]) -> str:
     return "regret" if True in known else "reward"
 
 
-def _theory(line: Line) -> str:
+def _theory(line: CurveDescription) -> str:
     return ", ".join(f"{each:g}" for each in line.exponents) or ABSENT

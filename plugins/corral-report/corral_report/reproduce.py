@@ -10,14 +10,16 @@ import attrs
 
 from corral_core.engines.progress import Watch
 from corral_core.errors import CorralError
-from corral_core.experiments.claims import Stated, stated
-from corral_core.experiments.experiment import Experiment, load_stated
+from corral_core.experiments.claims import stated
+from corral_core.experiments.experiment import Experiment, load_experiment
 from corral_core.experiments.source import is_file, read
 from corral_core.registry.known import known
 from corral_core.registry.names import get_registry
-from corral_core.runs.folder import Run, folder
+from corral_core.runs.description import describe
+from corral_core.runs.folder import folder
 from corral_core.runs.results import Result
-from corral_core.runs.runner import play
+from corral_core.runs.run import Run
+from corral_core.runs.runner import run_experiment
 from corral_core.terminal import plays
 from corral_report.judging import Judgement, judge
 from corral_report.repeat import slug
@@ -39,8 +41,7 @@ class Planned:
     """An experiment that states claims, about to be played."""
 
     name: str  # as it was asked for: registered, or a file
-    points: tuple[Experiment, ...]
-    stated: Stated
+    experiment: Experiment
 
     @property
     def command(self) -> str:
@@ -50,7 +51,7 @@ class Planned:
     @property
     def folder(self) -> str:
         """Of its run, among the runs of others."""
-        return slug(self.points[0].name)
+        return slug(self.experiment.name)
 
 
 @attrs.frozen(eq=False)
@@ -75,24 +76,26 @@ class Untried:
 def plan(names: Sequence[str], quick: bool) -> list[Planned]:
     """These experiments, or all registered ones that state claims; by the items of the paper that they are about."""
     planned = []
-    for name in dict.fromkeys(names or [name for name in _registered() if stated(read(name)).claims]):
-        points, found = load_stated(name, quick)
-        if not found.claims:
+    for name in dict.fromkeys(names or [name for name in _registered() if stated(read(name).table).claims]):
+        experiment = load_experiment(name, quick=quick)
+        if not experiment.stated.claims:
             raise CorralError(f"the experiment {name} states no claims, so there is nothing to reproduce in it")
-        if not all(point.problem.regret for point in points):
+        if not all(point.problem.regret for point in experiment.points):
             raise CorralError(f"the claims of {name} are about regret, which nobody knows in its environment")
-        planned.append(Planned(name, tuple(points), found))
+        planned.append(Planned(name, experiment))
     if not planned:
         raise CorralError("no experiment that is installed states claims; corral-mab and corral-linucb bring some")
     folders = [each.folder for each in planned]
     if twice := next((each.name for each in planned if folders.count(each.folder) > 1), None):
         raise CorralError(f"two of the experiments would have the folder of {twice}; give them names of their own")
-    return sorted(planned, key=lambda each: _place(each.stated.claims[0].of))
+    return sorted(planned, key=lambda each: _place(each.experiment.stated.claims[0].of))
 
 
 def untried(planned: Sequence[Planned]) -> Untried:
     """What this leaves out of all that is known."""
-    items = {name: tuple(dict.fromkeys(claim.of for claim in stated(read(name)).claims)) for name in _registered()}
+    items = {
+        name: tuple(dict.fromkeys(claim.of for claim in stated(read(name).table).claims)) for name in _registered()
+    }
     asked = {each.name for each in planned}
     return Untried(
         {name: found for name, found in items.items() if found and name not in asked},
@@ -107,30 +110,31 @@ def reproduce(
     *,
     workers: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
-    watching: Callable[[Sequence[Experiment]], Watch] = lambda _: Watch(),
+    watching: Callable[[Experiment], Watch] = lambda _: Watch(),
 ) -> list[Reproduced]:
     """Play what is not in the folder yet, an experiment after the other, and judge every claim.
 
     All folders are looked at before anything is played.
     """
     for each in planned:
-        with folder(out / "runs" / each.folder, each.points) as there:  # refuses what could not be kept
-            if len(there.run.finished()) < len(there.run.tasks):
+        with folder(out / "runs" / each.folder, each.experiment, describe(each.experiment)) as there:
+            if len(there.found.finished()) < len(there.found.tasks):
                 there.begin(mixed_versions=False)
     found = []
     for number, each in enumerate(planned, 1):
-        tell(f"{number} of {len(planned)}: {each.points[0].name}, {size(each.points)}")
+        tell(f"{number} of {len(planned)}: {each.experiment.name}, {size(each.experiment)}")
         kept = out / "runs" / each.folder
-        results = tuple(play(each.points, workers=workers, out=kept, watch=watching(each.points)))
-        judgements = tuple(judge(claim, results) for claim in each.stated.claims)
+        results = tuple(run_experiment(each.experiment, workers=workers, out=kept, watch=watching(each.experiment)))
+        judgements = tuple(judge(claim, results) for claim in each.experiment.stated.claims)
         for judgement in judgements:
             tell(f"  {judgement.claim.of}{' (reading)' * judgement.claim.reading}: {judgement.verdict}")
         found.append(Reproduced(each, Run.open(kept), results, judgements))
     return found
 
 
-def size(points: Sequence[Experiment]) -> str:
+def size(experiment: Experiment) -> str:
     """Plays, replicates and curves, in words."""
+    points = experiment.points
     longest = max(point.horizon for point in points)
     upto = "" if all(point.horizon == longest for point in points) else "up to "
     over = f" at {len(points)} points" if len(points) > 1 else ""

@@ -107,7 +107,7 @@ def to_json(found: Sequence[Reproduced], left: Untried, quick: bool) -> dict[str
         },
         "claims": [
             {
-                "experiment": each.planned.points[0].name,
+                "experiment": each.planned.experiment.points[0].name,
                 "of": judgement.claim.of,
                 "says": judgement.claim.says,
                 "reading": judgement.claim.reading,
@@ -181,16 +181,16 @@ def _finding(finding: Finding) -> str:
 
 
 def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
-    point = each.planned.points[0]
+    point = each.planned.experiment.points[0]
     if point.question:
         document.paragraph(point.question)
     document.bullets(
         [f"{judgement.claim.of}, {judgement.verdict}: {says(judgement.claim)}" for judgement in each.judgements]
     )
-    if each.planned.stated.open:
+    if each.planned.experiment.stated.open:
         document.paragraph("The paper leaves open, and here was taken:")
-        document.bullets(each.planned.stated.open)
-    document.paragraph(f"Played: {size(each.planned.points)}.")
+        document.bullets(each.planned.experiment.stated.open)
+    document.paragraph(f"Played: {size(each.planned.experiment)}.")
     document.definitions(_settings(each))
     _table(document, each)
     _pictures(document, each)
@@ -199,8 +199,8 @@ def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
 
 def _settings(each: Reproduced) -> list[tuple[str, list[str]]]:
     """How it was played, and what the presets mean that curves are named after."""
-    said = dict(settings_in_words(each.run.settings))
-    lines = [line.name for setting in each.run.settings for line in setting.lines]
+    said = dict(settings_in_words(each.run.points))
+    lines = [line.name for setting in each.run.points for line in setting.curves]
     named = [
         f"{preset} for the curves that are named so ({words})"
         for preset, words in PRESETS.items()
@@ -210,11 +210,11 @@ def _settings(each: Reproduced) -> list[tuple[str, list[str]]]:
 
 
 def _table(document: Document, each: Reproduced) -> None:
-    names = dict.fromkeys(result.line.name for result in each.results)
-    by_place = {(result.line.name, result.setting.at): result for result in each.results}
-    points = [setting.at for setting in each.run.settings]
-    header = ["curve", *(swept(setting)[1] or "mean regret" for setting in each.run.settings)]
-    parameter = swept(each.run.settings[0])[0]
+    names = dict.fromkeys(result.curve.name for result in each.results)
+    by_place = {(result.curve.name, result.point.at): result for result in each.results}
+    points = [setting.at for setting in each.run.points]
+    header = ["curve", *(swept(setting)[1] or "mean regret" for setting in each.run.points)]
+    parameter = swept(each.run.points[0])[0]
     over = f", over {parameter}" if parameter else ""
     document.table(
         header,
@@ -227,18 +227,18 @@ def _table(document: Document, each: Reproduced) -> None:
 def _pictures(document: Document, each: Reproduced) -> None:
     name = each.planned.folder
     results = list(each.results)
-    if figures.sweeps_horizon(each.run.settings) and all(result.regret is not None for result in results):
+    if figures.sweeps_horizon(each.run.points) and all(result.regret is not None for result in results):
         document.picture(
             name,
             lambda size: figures.rates_figure(results, size=size),
             f"{_name(each)}: mean regret at the end against the horizon, both logarithmic.",
         )
         return
-    for number_, setting in enumerate(each.run.settings, 1):
-        mine = [result for result in results if result.setting.at == setting.at]
+    for number_, setting in enumerate(each.run.points, 1):
+        mine = [result for result in results if result.point.at == setting.at]
         document.picture(
-            f"{name}-{number_}" if len(each.run.settings) > 1 else name,
-            partial(_regret, mine, each.planned.stated.band),
+            f"{name}-{number_}" if len(each.run.points) > 1 else name,
+            partial(_regret, mine, each.planned.experiment.stated.band),
             f"{_name(each)}{', ' + setting.at if setting.at else ''}: mean regret against plays.",
         )
 
@@ -264,7 +264,7 @@ def _with_items(names: Sequence[str]) -> str:
 
 
 def _mode(found: Sequence[Reproduced], quick: bool) -> str:
-    if quick and not any(each.planned.stated.quick for each in found):
+    if quick and not any(each.planned.experiment.stated.quick for each in found):
         return "There is no quick version of it: this is all."
     if quick:
         return "This is the quick version, with fewer replicates and shorter sweeps than --full."
@@ -274,7 +274,7 @@ def _mode(found: Sequence[Reproduced], quick: bool) -> str:
 
 
 def _name(each: Reproduced) -> str:
-    return each.planned.points[0].name
+    return each.planned.experiment.points[0].name
 
 
 def _mean(result: Result | None) -> str:

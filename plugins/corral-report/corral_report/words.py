@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from corral_core.analysis.statistics import Interval, mean_interval
-from corral_core.runs.description import Line, Setting
+from corral_core.experiments.source import bare
+from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.results import Result
 from corral_core.terminal import number, plays
 from corral_report.page import Html, escape, names
@@ -28,17 +29,17 @@ PRESETS = {
 }
 
 
-def settings_in_words(settings: Sequence[Setting]) -> list[tuple[str, list[str]]]:
+def settings_in_words(points: Sequence[PointDescription]) -> list[tuple[str, list[str]]]:
     """Terms, and what is to be said of each, for all points of a run together."""
-    first = settings[0]
-    horizons = list(dict.fromkeys(setting.horizon for setting in settings))
+    first = points[0]
+    horizons = list(dict.fromkeys(point.horizon for point in points))
     said = [
-        ("environment", _by_point(settings, lambda setting: [_named(setting.source.get("environment", {}))])),
-        ("meta", _by_point(settings, lambda setting: [_named(setting.source["meta"])] if _has_meta(setting) else [])),
-        ("learning rates", _by_point(settings, _choices)),
-        ("bases", _by_point(settings, lambda setting: [names(_bases(setting))])),
+        ("environment", _by_point(points, lambda point: [_named(point.source.get("environment", {}))])),
+        ("meta", _by_point(points, lambda point: [_named(point.source["meta"])] if _has_meta(point) else [])),
+        ("learning rates", _by_point(points, _choices)),
+        ("bases", _by_point(points, lambda point: [names(_bases(point))])),
         ("preset", [_preset(first.source)]),
-        ("how bases are played", _by_point(settings, _played)),
+        ("how bases are played", _by_point(points, _played)),
         (
             "horizon",
             [", ".join(f"{each:,}" for each in horizons[:-1]) + ", " * (len(horizons) > 1) + plays(horizons[-1])],
@@ -49,9 +50,9 @@ def settings_in_words(settings: Sequence[Setting]) -> list[tuple[str, list[str]]
     return [(term, lines) for term, lines in said if lines]
 
 
-def swept(setting: Setting) -> tuple[str, str]:
+def swept(point: PointDescription) -> tuple[str, str]:
     """The swept parameter and its value at this point; nothing, twice, where nothing is swept."""
-    parameter, _, value = setting.at.partition(" = ")
+    parameter, _, value = point.at.partition(" = ")
     return parameter, value
 
 
@@ -81,11 +82,11 @@ def with_error(result: Result | None) -> str:
     return known(found.estimate) + ("" if math.isnan(half) else f" ± {known(half)}")
 
 
-def _by_point(settings: Sequence[Setting], say: Callable[[Setting], list[str]]) -> list[str]:
+def _by_point(points: Sequence[PointDescription], say: Callable[[PointDescription], list[str]]) -> list[str]:
     """What is said of every point; once where it is the same for all."""
     lines: dict[tuple[str, ...], list[str]] = {}
-    for setting in settings:
-        lines.setdefault(tuple(say(setting)), []).append(setting.at)
+    for point in points:
+        lines.setdefault(tuple(say(point)), []).append(point.at)
     if len(lines) == 1:
         return list(next(iter(lines)))
     return [Html(f"{names(at)}: {escape(sentence)}") for sentences, at in lines.items() for sentence in sentences]
@@ -94,20 +95,20 @@ def _by_point(settings: Sequence[Setting], say: Callable[[Setting], list[str]]) 
 def _named(table: Mapping[str, Any]) -> str:
     """A name with its parameters."""
     parameters = [f"{key} = {inline(value)}" for key, value in table.items() if key != "name"]
-    return f"{table.get('name', '')}{' with ' * bool(parameters)}{', '.join(parameters)}"
+    return f"{bare(str(table.get('name', '')))}{' with ' * bool(parameters)}{', '.join(parameters)}"
 
 
-def _has_meta(setting: Setting) -> bool:
-    return isinstance(setting.source.get("meta"), Mapping)
+def _has_meta(point: PointDescription) -> bool:
+    return isinstance(point.source.get("meta"), Mapping)
 
 
-def _choices(setting: Setting) -> list[str]:
+def _choices(point: PointDescription) -> list[str]:
     """What every meta chose for itself, and why."""
-    return [f"{line.name}: {sentence}" for line in setting.lines for sentence in line.choices]
+    return [f"{curve.name}: {sentence}" for curve in point.curves for sentence in curve.choices]
 
 
-def _bases(setting: Setting) -> list[str]:
-    return list(dict.fromkeys(label for line in setting.lines for label in line.bases))
+def _bases(point: PointDescription) -> list[str]:
+    return list(dict.fromkeys(label for curve in point.curves for label in curve.bases))
 
 
 def _preset(source: Mapping[str, Any]) -> str:
@@ -118,16 +119,16 @@ def _preset(source: Mapping[str, Any]) -> str:
     return f"{said}, but {changed}" if changed else said
 
 
-def _played(setting: Setting) -> list[str]:
+def _played(point: PointDescription) -> list[str]:
     """Which curves play their bases in which way."""
-    found: dict[str, list[Line]] = {}
-    for line in setting.lines:
-        found.setdefault(line.player, []).append(line)
-    return [f"{PLAYERS.get(player, player)}: {_some(lines)}" for player, lines in found.items()]
+    found: dict[str, list[CurveDescription]] = {}
+    for curve in point.curves:
+        found.setdefault(curve.player, []).append(curve)
+    return [f"{PLAYERS.get(player, player)}: {_some(curves)}" for player, curves in found.items()]
 
 
-def _some(lines: Sequence[Line]) -> str:
+def _some(curves: Sequence[CurveDescription]) -> str:
     """Metas by name, and bases alone in a few words."""
-    metas = [line.name for line in lines if line.meta is not None]
-    alone = len(lines) - len(metas)
+    metas = [curve.name for curve in curves if curve.meta is not None]
+    alone = len(curves) - len(metas)
     return ", ".join([*metas, *([f"{alone} base{'s' * (alone > 1)} alone"] if alone else [])])

@@ -75,14 +75,14 @@ def expected(run: Run) -> dict[str, list[dict[str, Any]]]:
     """The tables, value by value."""
     tables: dict[str, list[dict[str, Any]]] = {"curves": [], "bases": [], "summary": []}
     for result in run.results():
-        setting, line = result.setting, result.line
+        setting, line = result.point, result.curve
         where = {"experiment": setting.name, "at": setting.at, "curve": line.name, "meta": line.meta}
-        point = run.settings.index(setting)
+        point = run.points.index(setting)
         for done in run.done([task for task in run.tasks if (task.point, task.curve) == (point, line.name)]):
             record = done.record
             for row in range(done.task.rows):
                 for time, plays in enumerate(result.plays.tolist()):
-                    when = {**where, "replicate": done.task.chunk * 2 + row, "plays": plays}
+                    when = {**where, "replicate": done.task.chunk_number * 2 + row, "plays": plays}
                     regret = None if record.regret is None else float(record.regret[row, time])
                     tables["curves"].append({**when, "reward": float(record.reward[row, time]), "regret": regret})
                     for number, base in enumerate(line.bases):

@@ -24,10 +24,10 @@ from matplotlib.figure import Figure
 
 from corral_core.errors import CorralError
 from corral_core.rows import Array
-from corral_core.runs.description import Line, Setting
+from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.results import Fold, Result
 from corral_core.runs.standard_errors import Moments
-from corral_core.simulation.record import Record, points
+from corral_core.simulation.record import Record, checkpoints
 
 LONG = "a-rather-long-name(with_some=1, parameters=22) that goes on until it has eighty-5 signs"
 ODD = ["_$x_1^2$ \\alpha", '100% & <b>\'"</b> {é ε} ]]> --> id="a"', "\n\t \x00", "名前", LONG, LONG + "!", "$"]
@@ -67,21 +67,23 @@ def made(
     rng = np.random.default_rng(5)
     labels = tuple(base_names) or tuple(f"epsilon-greedy(c={10**place:g})" for place in range(bases))
     lines = tuple(
-        Line(name, labels if place < metas else (name,), "corral" if place < metas else None, "plain", (), (0.5, 0.75))
+        CurveDescription(
+            name, labels if place < metas else (name,), "corral" if place < metas else None, "plain", (), (0.5, 0.75)
+        )
         for place, name in enumerate(names)
     )
-    setting = Setting(experiment, "", at, horizon, replicates * chunks, 1, replicates, lines, {})
+    setting = PointDescription(experiment, "", at, horizon, replicates * chunks, 1, replicates, lines, {})
     records, results = {}, []
     for place, line in enumerate(lines):
         fold = Fold(setting, line)
         records[line.name] = [
-            _record(points(horizon), len(line.bases), replicates, 2.0 + place, regret, rng) for _ in range(chunks)
+            _record(checkpoints(horizon), len(line.bases), replicates, 2.0 + place, regret, rng) for _ in range(chunks)
         ]
         for record in records[line.name]:
             record.dropped[::2, -1, 1:] = dropped
             fold.add(record, 0.1)
         results.append(fold.result())
-    return results, SimpleNamespace(records=lambda result: iter(records[result.line.name]))
+    return results, SimpleNamespace(records=lambda result: iter(records[result.curve.name]))
 
 
 def swept(names: Sequence[str] = ("corral", "ucb"), **options: Any) -> list[Result]:
@@ -228,11 +230,11 @@ def test_the_edges_of_a_band_are_those_of_all_replicates(band: str, scale: float
 def test_the_band_over_horizons_is_that_of_the_final_values(band: str) -> None:
     results = swept()
     [_, corners] = bands(figures.horizon_figure(results, band=band))
-    mine = [result for result in results if result.line.name == "ucb"]
+    mine = [result for result in results if result.curve.name == "ucb"]
     finals = np.array([result.final for result in mine])
     middle, spread = finals.mean(axis=1), finals.std(axis=1, ddof=1)
     expected = (middle - spread, middle + spread) if band == "deviation" else np.quantile(finals, [0.1, 0.9], axis=1)
-    horizons = np.array([result.setting.horizon for result in mine])
+    horizons = np.array([result.point.horizon for result in mine])
     np.testing.assert_allclose(edges(corners, horizons), expected, rtol=1e-9)
 
 
@@ -300,7 +302,7 @@ def test_a_single_point_has_no_slope() -> None:
 def test_rates_show_slopes_beside_theory() -> None:
     assert "slope 0.60, theory 0.50 to 0.75" in words(figures.rates_figure(made()[0]))
     results = swept()
-    mine = [result for result in results if result.line.name == "corral"]
+    mine = [result for result in results if result.curve.name == "corral"]
     found = figures.fit(np.array([500, 1000, 2000, 4000]), np.array([result.final.mean() for result in mine]))
     assert found is not None
     said = words(figures.rates_figure(results))

@@ -23,7 +23,7 @@ from corral_core.cli import main
 from corral_core.errors import CorralError
 from corral_core.experiments.experiment import load, parse
 from corral_core.experiments.source import sweep
-from corral_core.runs.description import Setting, settings
+from corral_core.runs.description import PointDescription
 from corral_core.runs.folder import Run
 from corral_core.runs.results import Result
 from corral_core.runs.runner import play
@@ -91,10 +91,10 @@ def test_the_table_has_means_and_students_intervals(run: Run) -> None:
         interval = mean_interval(final)
         low, high = interval.low, interval.high
         shown = [number(value).replace("-", "−") for value in (np.mean(final), low, high, np.std(final, ddof=1))]
-        theory = ", ".join(f"{each:g}" for each in result.line.exponents)
-        assert [result.line.name, shown[0], f"{shown[1]} to {shown[2]}", shown[3], "4", theory] in table
-        if result.line.meta:
-            for place, label in enumerate(result.line.bases):
+        theory = ", ".join(f"{each:g}" for each in result.curve.exponents)
+        assert [result.curve.name, shown[0], f"{shown[1]} to {shown[2]}", shown[3], "4", theory] in table
+        if result.curve.meta:
+            for place, label in enumerate(result.curve.bases):
                 (row,) = [row for row in table if row[0] == label and len(row) == 3]
                 assert number(float(result.plays_of[-1, place])) in row
 
@@ -103,7 +103,7 @@ def test_the_page_says_all_there_is_to_say(run: Run) -> None:
     page = report([run]).html()
     assert headings(page) == ["small", "Results", "Settings", "To play it again"]
     text = html.unescape(page)
-    sentences = [sentence for setting in run.settings for line in setting.lines for sentence in line.choices]
+    sentences = [sentence for setting in run.points for line in setting.lines for sentence in line.choices]
     assert len(sentences) == 2
     expected = ["Which is better?", "bernoulli-arms with arms = 3", "60 plays", "epsilon-greedy(c=10)", *sentences]
     assert [each for each in [*expected, run.checksum, *run.versions.values()] if each not in text] == []
@@ -116,7 +116,7 @@ def test_a_sweep_of_horizons_shows_exponents(horizons: Run) -> None:
     assert headings(page)[1:4] == ["Over horizon", "At horizon = 40", "At horizon = 80"]
     table = rows(page)
     for name in ("corral", "exp3p", "ucb"):
-        means = [result.final.mean() for result in horizons.results() if result.line.name == name]
+        means = [result.final.mean() for result in horizons.results() if result.curve.name == name]
         (row,) = [row for row in table if row[0] == name and len(row) == 4]
         assert float(row[1]) == pytest.approx(np.log2(means[1] / means[0]), abs=0.005)
     assert "<nav" in page
@@ -145,7 +145,7 @@ def test_runs_that_share_curves_stand_side_by_side(run: Run, horizons: Run) -> N
     table = rows(page)
     assert ["curve", "small", "horizons horizon = 40", "horizons horizon = 80"] in table
     assert ["plays", "60", "40", "80"] in table
-    (ucb,) = [result for result in run.results() if result.line.name == "ucb"]
+    (ucb,) = [result for result in run.results() if result.curve.name == "ucb"]
     half = 3.182446305284263 * np.std(ucb.final, ddof=1) / 2  # the quantile of Student's t, three degrees of freedom
     (row,) = [row for row in table if row[0] == "ucb" and len(row) == 4 and "±" in row[1]]
     assert row[1] == f"{number(ucb.final.mean())} ± {number(half)}"
@@ -241,7 +241,7 @@ class Altered:
     """A run whose results are not as they were."""
 
     run: Run
-    settings: tuple[Setting, ...]
+    settings: tuple[PointDescription, ...]
     found: list[Result]
 
     def __getattr__(self, name: str) -> Any:
@@ -253,7 +253,7 @@ class Altered:
 
 def test_names_of_curves_are_escaped(run: Run) -> None:
     nasty = "<script>alert(1)</script>&amp;"
-    (setting,) = run.settings
+    (setting,) = run.points
     lines = {line.name: attrs.evolve(line, name=nasty + line.name, choices=(nasty,)) for line in setting.lines}
     setting = attrs.evolve(setting, lines=tuple(lines.values()), name=nasty, question=nasty)
     found = [attrs.evolve(each, setting=setting, line=lines[each.line.name]) for each in run.results()]
@@ -265,14 +265,14 @@ def test_names_of_curves_are_escaped(run: Run) -> None:
 def test_numbers_that_are_none_are_left_out(run: Run) -> None:
     found = run.results()
     found[0] = attrs.evolve(found[0], final=np.array([1.0, np.nan, 2.0, 3.0]))
-    page = report([Altered(run, run.settings, found)]).html()  # type: ignore[list-item]
+    page = report([Altered(run, run.points, found)]).html()  # type: ignore[list-item]
     (row,) = [row for row in rows(page) if row[0] == found[0].line.name and len(row) == 6]
     assert row[1:3] == ["–", "–"]
 
 
 def test_where_nobody_knows_the_regret_rewards_are_shown(run: Run) -> None:
     found = [attrs.evolve(result, regret=None) for result in run.results()]
-    page = report([Altered(run, run.settings, found)]).html()  # type: ignore[list-item]
+    page = report([Altered(run, run.points, found)]).html()  # type: ignore[list-item]
     assert "mean reward" in page and "mean regret" not in page
     assert page.count("<figure>") == 4  # no rates
 
@@ -297,7 +297,7 @@ def test_a_registered_experiment_is_played_by_its_name(name: str, changes: dict[
     assert again.commands == (command,) and again.registered
 
 
-def resolved(found: tuple[Setting, ...]) -> list[dict[str, Any]]:
+def resolved(found: tuple[PointDescription, ...]) -> list[dict[str, Any]]:
     loaded: list[dict[str, Any]] = json.loads(json.dumps([setting.source for setting in found]))
     return loaded
 
@@ -305,11 +305,11 @@ def resolved(found: tuple[Setting, ...]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("which", ["run", "horizons"])
 def test_the_file_on_the_page_is_the_experiment(which: str, request: pytest.FixtureRequest) -> None:
     run: Run = request.getfixturevalue(which)
-    again = repetition(run.settings)
+    again = repetition(run.points)
     ((name, text),) = again.files.items()
     assert again.commands == (f"corral run {name} --out {name.removesuffix('.toml')}",) and not again.registered
     points = [parse(point) for point in sweep(tomllib.loads(text))]
-    assert resolved(settings(points)) == resolved(run.settings)
+    assert resolved(settings(points)) == resolved(run.points)
     page = report([run]).html()
     (shown,) = re.findall(r"<details>.*?<code>(.*?)</code>", page, re.DOTALL)
     assert html.unescape(shown) == text
@@ -318,7 +318,7 @@ def test_the_file_on_the_page_is_the_experiment(which: str, request: pytest.Fixt
 @pytest.mark.parametrize("which", ["run", "horizons"])
 def test_the_file_on_the_page_plays_the_same_chunks(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     run: Run = request.getfixturevalue(which)
-    ((name, text),) = repetition(run.settings).files.items()
+    ((name, text),) = repetition(run.points).files.items()
     (tmp_path / name).write_text(text, "utf-8")
     play(load(str(tmp_path / name)), engine="serial", out=tmp_path / "again")
     first, second = (

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from corral_report import figures
 
-from corral_core.simulation.record import points
+from corral_core.simulation.record import checkpoints
 
 
 @pytest.mark.parametrize(("slope", "constant"), [(0.5, 3.0), (1.0, 0.01), (0.0, 7.0)])
 def test_the_slope_of_a_power_law_is_its_exponent(slope: float, constant: float) -> None:
-    plays = points(10_000)
+    plays = checkpoints(10_000)
     found = figures.fit(plays, constant * plays**slope)
     assert found is not None
     assert found == pytest.approx((slope, constant), abs=1e-9)
@@ -19,7 +19,7 @@ def test_the_slope_of_a_power_law_is_its_exponent(slope: float, constant: float)
 
 def test_the_slope_is_that_of_least_squares() -> None:
     rng = np.random.default_rng(3)
-    plays = points(500)
+    plays = checkpoints(500)
     means = plays**0.6 * rng.uniform(0.5, 2, len(plays))
     found = figures.fit(plays, means)
     slope, constant = np.polyfit(np.log(plays), np.log(means), 1)

@@ -10,7 +10,7 @@ import pytest
 from corral_core.cli.progress.watching import Course, Lines, Live, Silent, common_plays, duration, watcher
 from corral_core.engines.chunks import Task, tasks
 from corral_core.engines.progress import Progress, Watch
-from corral_core.simulation.record import points as recorded
+from corral_core.simulation.record import checkpoints as recorded
 from corral_core.terminal import number
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,7 +32,7 @@ def test_the_common_plays_against_a_twin_that_keeps_everything(seed: int) -> Non
         while waiting and len(running) < 3:
             running.append((waiting.pop(), list(at)))
         task, left = chance.choice(running)
-        heard.append(message(points, task.curve, task.chunk, left.pop(0), chance.uniform(0, 500)))
+        heard.append(message(points, task.curve, task.chunk_number, left.pop(0), chance.uniform(0, 500)))
         course.played(heard[-1])
         running = [each for each in running if each[1]]
         under_way = {task.curve for task, left in running if len(left) < len(at)}
@@ -103,7 +103,7 @@ def test_chunks_that_were_there_count_as_done_but_not_as_speed(capsys: pytest.Ca
     points, clock = experiment(), Clock()
     with Lines(points, clock) as lines:
         for task in tasks(points):
-            if task.curve not in ("corral", "exp3p") or (task.curve, task.chunk) == ("corral", 2):
+            if task.curve not in ("corral", "exp3p") or (task.curve, task.chunk_number) == ("corral", 2):
                 lines.finished(task)
         lines.played(message(points, "exp3p", 0, 2, 0.0))
         clock.now += 10

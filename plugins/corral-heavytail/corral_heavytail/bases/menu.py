@@ -177,7 +177,7 @@ class Menu(Linear):
         unasked: Array = state.unasked.take(rows)
         return unasked
 
-    def policies(self, plays: int) -> int:
+    def max_policies(self, plays: int) -> int:
         return 1 + plays // self.epoch
 
     def bound(self, delta: float) -> Bound:

@@ -108,7 +108,7 @@ class Tofu(Optimistic):
         found = super().resolve(problem)
         return filled(found, problem, moment=settled(found, problem, raw=True))
 
-    def history(self, plays: int) -> int:
+    def history_bytes(self, plays: int) -> int:
         return plays * (8 + (arm_type(self.arms)(0).nbytes if self.fixed else 8 * self.dimension))
 
     def bound(self, delta: float) -> Bound:

@@ -128,7 +128,7 @@ class Optimistic(Linear):
     def rarely_changes(self) -> bool:
         return self.switching > 0
 
-    def policies(self, plays: int) -> int:
+    def max_policies(self, plays: int) -> int:
         if not self.switching:
             return plays
         growth = self.parameters * math.log1p(plays * self.squared_length / (self.penalty * self.parameters))

@@ -148,14 +148,14 @@ class LsviUcb(Tabular):
     def changed(self, state: State, rows: Array) -> Array:
         return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
 
-    def policies(self, plays: int) -> int:
+    def max_policies(self, plays: int) -> int:
         if not self.switching:
             return plays
         growth = self.stages * self.dimension * math.log1p(plays * self.length**2 / (self.penalty * self.dimension))
         return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
 
     @property
-    def scratch(self) -> int:
+    def scratch_bytes(self) -> int:
         return self.counted + 8 * 3 * self.stages * self.states * self.arms * self.dimension
 
     def policy(self, state: State, rows: Array) -> Table:

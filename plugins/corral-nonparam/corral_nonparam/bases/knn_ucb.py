@@ -123,7 +123,7 @@ class KnnUcb(Base):
 
         return Bound(literal, (Term((problem.noise or spread) * arms ** (1 / (2 + d)), alpha),))
 
-    def history(self, plays: int) -> int:
+    def history_bytes(self, plays: int) -> int:
         return plays * (8 * (self.dimension + 1) + tree_bytes(self.dimension, plays))
 
     def init(self, given: Any, rng: Generator) -> State:

@@ -42,7 +42,7 @@ def plot(
 
     from corral_core.cli.listing import show_table
     from corral_core.errors import CorralError
-    from corral_core.runs.folder import Run
+    from corral_core.runs.run import Run
     from corral_core.suggestions import suggestion
     from corral_core.terminal import say
     from corral_report.figures import FORMATS, album, save

@@ -33,7 +33,7 @@ def reproduce(
     import sys
 
     from corral_core.cli.listing import show_table
-    from corral_core.cli.progress.watching import watcher
+    from corral_core.cli.progress.watcher import watcher
     from corral_core.errors import CorralError, Interrupted
     from corral_core.runs.files import usable
     from corral_core.terminal import say
@@ -64,7 +64,7 @@ def reproduce(
             out,
             workers=workers,
             tell=tell,
-            watching=lambda points: watcher(points, quiet=alone, as_json=as_json),
+            watching=lambda experiment: watcher(experiment, quiet=alone, as_json=as_json),
         )
     except KeyboardInterrupt:
         raise Interrupted(f"The same command goes on with what is in {out}") from None
@@ -74,7 +74,7 @@ def reproduce(
         print(json.dumps(to_json(found, left, quick), indent=2, allow_nan=False))
         return
     rows = [
-        (each.claim.of, each.verdict, one.planned.points[0].name, says(each.claim))
+        (each.claim.of, each.verdict, one.planned.experiment.name, says(each.claim))
         for one in found
         for each in one.judgements
     ]

@@ -9,9 +9,9 @@ import attrs
 from matplotlib.figure import Figure
 
 from corral_core.errors import CorralError
-from corral_core.runs.description import Setting
-from corral_core.runs.folder import Run
+from corral_core.runs.description import PointDescription
 from corral_core.runs.results import Result
+from corral_core.runs.run import Run
 from corral_core.suggestions import suggestion
 from corral_report.figures.bases import constant, plays_figure, probabilities_figure
 from corral_report.figures.rates import rates_figure
@@ -53,7 +53,7 @@ def album(
     return _pictures(run, results, kinds or KINDS, band, scale, size)
 
 
-def sweeps_horizon(settings: Sequence[Setting]) -> bool:
+def sweeps_horizon(settings: Sequence[PointDescription]) -> bool:
     """Whether every point has a horizon of its own."""
     return 1 < len(settings) == len({setting.horizon for setting in settings})
 
@@ -61,9 +61,9 @@ def sweeps_horizon(settings: Sequence[Setting]) -> bool:
 def _pictures(
     run: Run, results: Sequence[Result], kinds: Sequence[str], band: str, scale: float, size: Size
 ) -> Iterator[Picture]:
-    points = [[result for result in results if result.setting is setting] for setting in run.settings]
+    points = [[result for result in results if result.point is setting] for setting in run.points]
     points = [mine for mine in points if mine]
-    swept = sweeps_horizon(run.settings)
+    swept = sweeps_horizon(run.points)
     known = all(result.regret is not None for result in results)
     for kind in kinds:
         if kind == "regret" and swept:
@@ -77,10 +77,10 @@ def _pictures(
 
 
 def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: float, size: Size) -> Iterator[Picture]:
-    setting = results[0].setting
-    number = run.settings.index(setting) + 1
-    place = f"-{number:0{len(str(len(run.settings)))}d}-{_slug(setting.at)}" if len(run.settings) > 1 else ""
-    metas = [result for result in results if result.line.meta is not None]
+    setting = results[0].point
+    number = run.points.index(setting) + 1
+    place = f"-{number:0{len(str(len(run.points)))}d}-{_slug(setting.at)}" if len(run.points) > 1 else ""
+    metas = [result for result in results if result.curve.meta is not None]
     if kind == "regret":
         figure = regret_figure(results, band=band, scale=scale, run=run, size=size)
         yield Picture(kind, setting.at, "", f"{kind}{place}", figure)
@@ -93,24 +93,24 @@ def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: 
         for result in metas:
             if constant(result):
                 continue
-            name = slug = _slug(result.line.name)
+            name = slug = _slug(result.curve.name)
             again = 2
             while name in taken:
                 name, again = f"{slug}-{again}", again + 1
             taken.add(name)
             figure = probabilities_figure(result, size=size)
-            yield Picture(kind, setting.at, result.line.name, f"{kind}{place}-{name}", figure)
+            yield Picture(kind, setting.at, result.curve.name, f"{kind}{place}-{name}", figure)
 
 
 def _chosen(run: Run, curves: Sequence[str]) -> list[Result]:
     results = run.results()
     if not results:
         raise nothing(run)
-    names = list(dict.fromkeys(line.name for setting in run.settings for line in setting.lines))
+    names = list(dict.fromkeys(line.name for setting in run.points for line in setting.curves))
     for name in curves:
         if name not in names:
             raise CorralError(f"{run.path} has no curve {name!r}{suggestion(name, names)}")
-    if chosen := [result for result in results if not curves or result.line.name in curves]:
+    if chosen := [result for result in results if not curves or result.curve.name in curves]:
         return chosen
     raise CorralError(f"nothing of {', '.join(curves)} is in {run.path} yet; corral run goes on with it")
 
@@ -120,9 +120,9 @@ def _possible(kinds: Sequence[str], results: Sequence[Result]) -> None:
     for kind in kinds:
         if kind == "rates" and all(result.regret is None for result in results):
             raise CorralError("rates are about regret, and nobody knows the regret of this run; --kind regret shows it")
-        if kind in ("probabilities", "plays") and all(result.line.meta is None for result in results):
+        if kind in ("probabilities", "plays") and all(result.curve.meta is None for result in results):
             raise CorralError(f"{kind} are of meta-algorithms, and there is none among these curves")
-        if kind == "probabilities" and all(result.line.meta is None or constant(result) for result in results):
+        if kind == "probabilities" and all(result.curve.meta is None or constant(result) for result in results):
             raise CorralError("these meta-algorithms choose all bases with the same probability, from first to last")
 
 

@@ -34,13 +34,13 @@ GAP = 0.15  # between rows, in heights of a row
 @drawing
 def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
     """The mean probability of each base over time: a row a base, all on one scale, so that no colour is needed."""
-    if result.line.meta is None:
-        raise CorralError(f"{result.line.name} is a base alone: there are no probabilities to draw")
+    if result.curve.meta is None:
+        raise CorralError(f"{result.curve.name} is a base alone: there are no probabilities to draw")
     probabilities = result.probabilities.mean
-    count = len(result.line.bases)
+    count = len(result.curve.bases)
     top = max(float(probabilities.max()), 1e-9)
-    at = result.setting.at
-    labels = [wrapped_name(name, _wide(size)) for name in result.line.bases]
+    at = result.point.at
+    labels = [wrapped_name(name, _wide(size)) for name in result.curve.bases]
     shares = _shares(result, size)
     figure, axes = canvas((size[0], _height(size, [*labels, *shares], count, 1)))
     colour = look(result, 1)["color"]
@@ -63,7 +63,7 @@ def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
     ends.spines["right"].set_visible(False)
     heading(
         figure,
-        [result.setting.name, result.line.name, at],
+        [result.point.name, result.curve.name, at],
         f"{replicates_of([result])}; every row goes from 0 to {top:.3g}, dotted: 1/{count}; numbers: at the end",
         size[0],
     )
@@ -76,11 +76,11 @@ def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
 @drawing
 def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
     """Mean plays of each base at the end, a bar for each meta-algorithm of one point."""
-    metas = [result for result in results if result.line.meta is not None]
+    metas = [result for result in results if result.curve.meta is not None]
     if not metas:
         raise CorralError("there is no meta-algorithm among these curves: bases alone play only themselves")
-    bases = list(dict.fromkeys(name for result in metas for name in result.line.bases))
-    at = metas[0].setting.at
+    bases = list(dict.fromkeys(name for result in metas for name in result.curve.bases))
+    at = metas[0].point.at
     labels = [wrapped_name(name, _wide(size)) for name in bases]
     figure, axes = canvas((size[0], _height(size, labels, len(bases), len(metas))))
     thick, handles = 0.84 / len(metas), []
@@ -91,7 +91,7 @@ def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
         fill: dict[str, Any] = {"facecolor": colour, "alpha": 0.35}
         hatch: dict[str, Any] = {"facecolor": "none", "edgecolor": colour, "hatch": HATCHES[place % len(HATCHES)]}
         plays = result.plays_of[-1]
-        levels = np.array([bases.index(name) for name in result.line.bases]) + (place + 0.5) * thick - 0.42
+        levels = np.array([bases.index(name) for name in result.curve.bases]) + (place + 0.5) * thick - 0.42
         for style in (fill, hatch):
             axes.barh(levels, plays, height=thick * 0.92, zorder=2, **style)
         for level, value, dropped in zip(levels, plays, result.dropped[-1], strict=True):
@@ -103,11 +103,11 @@ def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
     axes.set_yticks(range(len(bases)), labels)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    alone = metas[0].line.name if len(metas) == 1 else ""
+    alone = metas[0].curve.name if len(metas) == 1 else ""
     axes.set_xlabel("plays of each base, mean")
-    names = [wrapped_name(result.line.name) for result in metas]
+    names = [wrapped_name(result.curve.name) for result in metas]
     room = legend(figure, handles, names) if len(metas) > 1 else size[0]
-    heading(figure, [metas[0].setting.name, alone, at], replicates_of(metas), room)
+    heading(figure, [metas[0].point.name, alone, at], replicates_of(metas), room)
     linear_axis(axes.xaxis, room - _width(labels) - 1.2)
     return figure
 

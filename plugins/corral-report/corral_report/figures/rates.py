@@ -57,8 +57,8 @@ def rates_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
         raise CorralError("there is no curve to draw")
     if any(result.regret is None for result in results):
         raise CorralError("rates are about regret, and nobody knows the regret of this run")
-    sweep = len({result.setting.horizon for result in results}) > 1
-    at = "" if sweep else results[0].setting.at
+    sweep = len({result.point.horizon for result in results}) > 1
+    at = "" if sweep else results[0].point.at
     figure, axes = canvas(size)
     handles, names, ends = [], [], []
     thin = ""
@@ -69,8 +69,8 @@ def rates_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
         shown = np.where(means > 0, means, np.nan)
         style = look(mine[0], len(plays))
         [line] = axes.plot(plays, shown, **({**style, "markevery": 1} if sweep else style))
-        exponents = mine[-1].line.exponents
-        if found is not None and mine[0].line.meta is not None:
+        exponents = mine[-1].curve.exponents
+        if found is not None and mine[0].curve.meta is not None:
             span = plays[later][[0, -1]].astype(np.float64)
             middle = np.exp(np.log(span).mean())
             fitted = found.constant * span**found.slope
@@ -92,14 +92,14 @@ def rates_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
     room = legend(figure, [handles[place] for place in order], [names[place] for place in order])
     part = "final regret at each horizon" if sweep else f"plays from {LATER:.0%} of the horizon"
     caption = f"{replicates_of(results)}; slopes fitted to {part}{thin}"
-    heading(figure, [results[0].setting.name, at], caption, room)
+    heading(figure, [results[0].point.name, at], caption, room)
     return figure
 
 
 def _curve(mine: Sequence[Result], sweep: bool) -> tuple[Array, Array]:
     moments = [result.measured for result in mine]
     if sweep:
-        return np.array([result.setting.horizon for result in mine]), np.array([each.mean[-1] for each in moments])
+        return np.array([result.point.horizon for result in mine]), np.array([each.mean[-1] for each in moments])
     return mine[0].plays, moments[0].mean
 
 

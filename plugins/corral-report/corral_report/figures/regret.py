@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 
 from corral_core.errors import CorralError
 from corral_core.rows import Array
-from corral_core.runs.folder import Run
 from corral_core.runs.results import Result
+from corral_core.runs.run import Run
 from corral_core.runs.standard_errors import Moments
 from corral_core.suggestions import suggestion
 from corral_core.terminal import number
@@ -57,7 +57,7 @@ def regret_figure(
         edges = band_edges(result, band, scale, run, known) if _shaded(result, results) else None
         if edges is not None:
             _shade(axes, result.plays, moments.mean, edges, line)
-        drawn[result.line.name] = line, float(moments.mean[-1])
+        drawn[result.curve.name] = line, float(moments.mean[-1])
     axes.set_xlim(0, max(float(result.plays[-1]) for result in results) * 1.01)
     _finish(figure, axes, drawn, results, known, band, scale)
     return figure
@@ -77,7 +77,7 @@ def horizon_figure(
     figure, axes = canvas(size)
     drawn = {}
     for name, mine in by_name(results).items():
-        horizons = np.array([result.setting.horizon for result in mine])
+        horizons = np.array([result.point.horizon for result in mine])
         means = np.array([quantity(result, known).mean[-1] for result in mine])
         [line] = axes.plot(horizons, means, **{**look(mine[0], len(mine)), "markevery": 1})
         found = [_final_edges(result, band, scale, known) if _shaded(result, results) else None for result in mine]
@@ -86,7 +86,7 @@ def horizon_figure(
             low, high = np.array(edges).T
             _shade(axes, horizons[kept], means[kept], (low, high), line)
         drawn[name] = line, float(means[-1])
-    axes.set_xlim(0, max(result.setting.horizon for result in results) * 1.04)
+    axes.set_xlim(0, max(result.point.horizon for result in results) * 1.04)
     _finish(figure, axes, drawn, results, known, band, scale, horizon=True)
     return figure
 
@@ -127,8 +127,8 @@ def quantity(result: Result, known: bool) -> Moments:
 def by_name(results: Sequence[Result]) -> Mapping[str, list[Result]]:
     """The results of each curve, by horizon."""
     found: dict[str, list[Result]] = {}
-    for result in sorted(results, key=lambda result: result.setting.horizon):
-        found.setdefault(result.line.name, []).append(result)
+    for result in sorted(results, key=lambda result: result.point.horizon):
+        found.setdefault(result.curve.name, []).append(result)
     return found
 
 
@@ -163,11 +163,11 @@ def _meaning(band: str, scale: float) -> str:
 
 def _shaded(result: Result, results: Sequence[Result]) -> bool:
     """Whether the curve has a band: too many bands hide each other."""
-    return not _only_metas(results) or result.line.meta is not None
+    return not _only_metas(results) or result.curve.meta is not None
 
 
 def _only_metas(results: Sequence[Result]) -> bool:
-    return len(by_name(results)) > MANY and any(result.line.meta is not None for result in results)
+    return len(by_name(results)) > MANY and any(result.curve.meta is not None for result in results)
 
 
 def _shade(axes: Axes, plays: Array, means: Array, edges: Edges, line: Line2D) -> None:
@@ -203,7 +203,7 @@ def _finish(
     caption = replicates_of(results)
     if band != "none" and any(result.replicates > 1 for result in results):
         caption += f"; shaded{' for metas' * _only_metas(results)}: {_meaning(band, scale)}"
-    setting = results[0].setting
+    setting = results[0].point
     heading(figure, [setting.name, "" if horizon else setting.at], caption, room)
     linear_axis(axes.xaxis, room - 0.9)
     linear_axis(axes.yaxis, 3, 0.5, whole=False)

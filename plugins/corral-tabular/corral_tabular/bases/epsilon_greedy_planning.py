@@ -56,7 +56,7 @@ class EpsilonGreedyPlanning(EpsilonGreedy):
         return State(counts, np.array(given.epsilon, dtype=np.float64))
 
     @property
-    def scratch(self) -> int:
+    def scratch_bytes(self) -> int:
         return 3 * self.counted
 
     def policy(self, state: State, rows: Array) -> Ties:

@@ -67,7 +67,7 @@ class Psrl(Tabular):
         return State(counts, self._sampled(counts, np.arange(len(given)), rng))
 
     @property
-    def scratch(self) -> int:
+    def scratch_bytes(self) -> int:
         return 3 * self.counted
 
     def policy(self, state: State, rows: Array) -> Table:

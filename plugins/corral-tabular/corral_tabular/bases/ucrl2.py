@@ -117,13 +117,13 @@ class Ucrl2(Tabular):
         return self.version == "jaksch"
 
     @property
-    def scratch(self) -> int:
+    def scratch_bytes(self) -> int:
         return 9 * self.counted
 
     def changed(self, state: State, rows: Array) -> Array:
         return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
 
-    def policies(self, plays: int) -> int:
+    def max_policies(self, plays: int) -> int:
         if not self.rarely_changes:
             return plays
         doublings = self.states * self.arms * (1 + math.log2(max(plays, 1) * self.stages))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from corral_core.cli.progress.watching import Course, Standing, common_plays, printable
-from corral_core.terminal import plays
+from corral_core.cli.progress.standings import Course, Standing, common_plays
+from corral_core.terminal import plays, printable
 
 WIDEST = 120  # columns
 FEWEST_ROWS = 4  # of a point
@@ -18,7 +18,7 @@ BASE_BAR = 10, 36  # columns of a bar and its number, at least and at most
 Parts = list[tuple[str, str]]  # texts and their styles
 
 
-class Picture:
+class Screen:
     """A course, laid out in so many columns and rows."""
 
     def __init__(self, course: Course, columns: int, rows: int, ascii_only: bool) -> None:
@@ -43,7 +43,7 @@ class Picture:
         return lines
 
     def _overall(self) -> Text:
-        percent, left = f"{self._course.percent:3}% ", self._course.time_left()
+        percent, left = f"{self._course.percent:3}% ", self._course.time_left.words()
         left = left and f" {left}"
         return _line(
             [(percent, "bold"), *self._bar(self._course.share, self._columns - len(percent + left)), (left, "")]

@@ -1,0 +1,150 @@
+"""How far a run has come: one `Standing` per curve and point, and the `Course` of the whole run.
+
+The regret of a curve after n plays is the mean over all its chunks that have come that far, weighted by their
+replicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corral_core.cli.progress.time_left import Clock, TimeLeft
+from corral_core.engines.chunks import Task
+from corral_core.engines.progress import Progress
+from corral_core.experiments.point import Point
+from corral_core.simulation.curve import Curve
+from corral_core.terminal import number
+
+
+class Standing:
+    """Where one curve of one point stands."""
+
+    def __init__(self, point: Point, curve: Curve) -> None:
+        self.name, self.at, self.labels = curve.name, point.at, curve.labels
+        self.chooses = curve.meta is not None and len(curve.labels) > 1
+        self.replicates = point.replicates
+        self.work = point.replicates * point.horizon
+        self.done = 0  # of the work
+        self.furthest = 0  # plays of the chunk that has come furthest
+        self.measure = "regret"
+        self.running: dict[int, Progress] = {}  # the last message of every chunk under way
+        self._ended: set[int] = set()
+        self._sums: dict[int, tuple[int, float]] = {}  # by plays: replicates, and the sum of their regret
+
+    @property
+    def ended(self) -> bool:
+        return self.done == self.work
+
+    def played(self, progress: Progress) -> int:
+        """The work that a message adds: none where a chunk is played once more, up to where it had come."""
+        task, before = progress.task, self.running.get(progress.task.chunk_number)
+        added = task.rows * (progress.plays - (before.plays if before else 0))
+        if task.chunk_number in self._ended or added <= 0:
+            return 0
+        if progress.regret is None:
+            self.measure = "reward"
+        value = progress.reward if progress.regret is None else progress.regret
+        rows, total = self._sums.get(progress.plays, (0, 0.0))
+        self._sums[progress.plays] = rows + task.rows, total + task.rows * value
+        self.furthest = max(self.furthest, progress.plays)
+        self.running[task.chunk_number] = progress
+        if progress.plays == task.plays:
+            self._end(task)
+        self.done += added
+        return added
+
+    def finished(self, task: Task) -> int:
+        """The work of a chunk of which nothing more was heard."""
+        if task.chunk_number in self._ended:
+            return 0
+        before = self.running.get(task.chunk_number)
+        self._end(task)
+        added = task.work - (task.rows * before.plays if before else 0)
+        self.done += added
+        return added
+
+    def replicates_at(self, reached: int) -> int:
+        return self._sums[reached][0]
+
+    def mean(self, reached: int) -> float:
+        """Mean regret after so many plays, or reward where nobody knows the regret."""
+        rows, total = self._sums[reached]
+        return total / rows
+
+    def shown(self, reached: int) -> str:
+        """The mean for the table; nothing where no chunk has come that far under our eyes."""
+        return number(self.mean(reached)) if reached in self._sums else ""
+
+    def probabilities(self) -> list[float]:
+        """Of the bases, over the chunks under way."""
+        under_way = self.running.values()
+        rows = sum(progress.task.rows for progress in under_way)
+        columns = zip(*(progress.probabilities for progress in under_way), strict=True)
+        weights = [progress.task.rows / rows for progress in under_way]
+        return [sum(weight * value for weight, value in zip(weights, column, strict=True)) for column in columns]
+
+    def _end(self, task: Task) -> None:
+        self._ended.add(task.chunk_number)
+        self.running.pop(task.chunk_number, None)
+
+
+class Course:
+    """What is known of a run under way."""
+
+    def __init__(self, points: Sequence[Point], clock: Clock) -> None:
+        self.standings = {
+            (number, curve.name): Standing(point, curve)
+            for number, point in enumerate(points)
+            for curve in point.curves
+        }
+        self.points = [
+            [self.standings[number, curve.name] for curve in point.curves] for number, point in enumerate(points)
+        ]
+        self.time_left = TimeLeft(sum(standing.work for standing in self.standings.values()), clock)
+        self._last = 0  # number of the point that the last message was about
+
+    def played(self, progress: Progress) -> Standing | None:
+        """The curve, if it has ended with this."""
+        standing = self.standings[progress.task.point, progress.task.curve]
+        added = standing.played(progress)
+        self.time_left.done += added
+        self._last = progress.task.point
+        self.time_left.begin()
+        return standing if added and standing.ended else None
+
+    def finished(self, task: Task) -> Standing | None:
+        """The curve, if it has ended with this."""
+        standing = self.standings[task.point, task.curve]
+        added = standing.finished(task)
+        self.time_left.done += added
+        return standing if added and standing.ended else None
+
+    def lost(self, task: Task) -> None:
+        """Nothing more will be heard of this chunk: what is left of it is no work any more."""
+        heard = self.standings[task.point, task.curve].running.pop(task.chunk_number, None)
+        self.time_left.work -= task.work - (task.rows * heard.plays if heard else 0)
+
+    @property
+    def share(self) -> float:
+        return self.time_left.done / self.time_left.work
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.time_left.done // self.time_left.work
+
+    @property
+    def ended(self) -> int:
+        """How many curves are finished."""
+        return sum(standing.ended for standing in self.standings.values())
+
+    def shown(self) -> list[list[Standing]]:
+        """The points under way; between two of them, the one that was."""
+        return [point for point in self.points if any(standing.running for standing in point)] or (
+            [self.points[self._last]] if self.time_left.begun else []
+        )
+
+
+def common_plays(standings: Sequence[Standing]) -> int:
+    """The least that any curve under way has reached; where none is, what all that were played have."""
+    running = [standing.furthest for standing in standings if standing.running]
+    return min(running or [standing.furthest for standing in standings if standing.furthest], default=0)

@@ -1,0 +1,143 @@
+"""One point of an experiment: one value of the swept axis, checked and resolved before anything runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from corral_core.errors import CorralError
+from corral_core.experiments.chunk_size import chunk_size
+from corral_core.experiments.claims import WORDS
+from corral_core.experiments.curves import bases_of, curves_of, made, shown_names
+from corral_core.experiments.grids import follow_horizon
+from corral_core.experiments.source import qualified
+from corral_core.parsing import check_keys, convert, shown
+from corral_core.protocols.environment import Environment
+from corral_core.protocols.problem import Problem
+from corral_core.selection.compatibility import check_fit
+from corral_core.simulation.curve import Curve
+
+KEYS = [
+    "name",
+    "question",
+    "horizon",
+    "replicates",
+    "seed",
+    "preset",
+    "options",
+    "delta",
+    "chunk_size",
+    "environment",
+    "meta",
+    "bases",
+    "first_bases",
+    "compare",
+    "sweep",
+    "at",
+]
+MOST_PLAYS = 2**31 - 1  # the curves count them in 32 bits
+MOST_REPLICATES = 1_000_000
+
+
+@attrs.frozen
+class Point:
+    """One value of the swept axis, or the whole experiment if nothing is swept. Everything in it is resolved."""
+
+    name: str  # of the experiment
+    question: str
+    horizon: int  # plays
+    replicates: int
+    seed: int
+    delta: float
+    chunk_size: int  # replicates that advance together
+    at: str  # the value of the swept axis; empty if nothing is swept
+    environment: Environment
+    problem: Problem
+    curves: tuple[Curve, ...]
+    source: dict[str, Any] = attrs.field(eq=False, repr=False)  # `parse_point` makes the same point from it
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the curves."""
+        return [curve.name for curve in self.curves]
+
+    def choices(self, curve: Curve) -> list[str]:
+        """The parameters that a curve's meta chose for itself, one sentence per parameter."""
+        return curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
+
+    def curve(self, name: str) -> Curve:
+        """The curve of this name."""
+        return next(curve for curve in self.curves if curve.name == name)
+
+
+def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
+    """Check and resolve one point: everything that can be refused is refused here.
+
+    Names without a plugin refer to what `owner` provides first: the plugin that registers the experiment, if any.
+    """
+    where = f"experiment {source.get('name', '(without a name)')}"
+    check_keys(source, [*KEYS, *WORDS], where)
+    source = {key: value for key, value in source.items() if key not in WORDS}
+    for key in ("horizon", "environment", "bases"):
+        if key not in source:
+            raise CorralError(f"{where} needs {key}")
+    source = qualified(source, owner)
+    horizon = _whole(source["horizon"], f"{where}: horizon", most=MOST_PLAYS)
+    read = follow_horizon({key: value for key, value in source.items() if key != "horizon"}, horizon)
+    environment = made("environment", read["environment"], where)
+    replicates = _whole(read.get("replicates", 32), f"{where}: replicates", most=MOST_REPLICATES)
+    delta = convert(read.get("delta", 1 / max(horizon, 2)), float, f"{where}: delta")
+    if not 0 < delta < 1:
+        raise CorralError(f"{where}: delta must lie between 0 and 1, not {delta}")
+    problem = attrs.evolve(environment.problem, horizon=horizon, delta=delta)
+    if problem.low is not None and problem.high is not None and not math.isfinite(problem.high - problem.low):
+        raise CorralError(f"{where}: the mean rewards of {environment.name} span more than a number can hold")
+    shown_as = shown_names(read)
+    bases = bases_of(read["bases"], problem, f"{where}: bases", shown_as)
+    first = _whole(read.get("first_bases", len(bases)), f"{where}: first_bases")
+    if first > len(bases):
+        raise CorralError(f"{where}: first_bases asks for {first} bases of {len(bases)}")
+    bases = bases[:first]
+    curves = curves_of(read, bases, problem, where, shown_as)
+    _check(curves, problem, horizon, where)
+    if "chunk_size" in read:
+        size = _whole(read["chunk_size"], f"{where}: chunk_size")
+    else:
+        size = chunk_size(environment, curves, horizon, replicates, where)
+    return Point(
+        name=convert(source.get("name", "experiment"), str, f"{where}: name"),
+        question=convert(source.get("question", ""), str, f"{where}: question"),
+        horizon=horizon,
+        replicates=replicates,
+        seed=_whole(read.get("seed", 1), f"{where}: seed", least=0),
+        delta=delta,
+        chunk_size=size,
+        at=convert(source.get("at", ""), str, f"{where}: at"),
+        environment=environment,
+        problem=problem,
+        curves=tuple(curves),
+        source={**source, "chunk_size": size},
+    )
+
+
+def _whole(value: Any, where: str, least: int = 1, most: float = math.inf) -> int:
+    number: int = convert(value, int, where)
+    if number < least:
+        raise CorralError(f"{where} must be a whole number of at least {least}, not {shown(number)}")
+    if number > most:
+        raise CorralError(f"{where} must be at most {most:,}, not {shown(number)}")
+    return number
+
+
+def _check(curves: list[Curve], problem: Problem, horizon: int, where: str) -> None:
+    """Refuse what would fail at the first play."""
+    for curve in curves:
+        try:
+            check_fit(curve.bases, curve.meta, problem, curve.options)
+            if curve.meta is not None:
+                curve.meta.init(1, curve.told(problem, horizon))
+        except CorralError as refused:
+            raise CorralError(f"{where}: {refused}") from None
