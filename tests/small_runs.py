@@ -6,27 +6,28 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from corral_core.experiments.experiment import Experiment, parse
+from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point, parse_point
 from corral_core.runs import runner
 from corral_core.runs.results import Result
 
 
-def small(**changes: Any) -> Experiment:
+def small(**changes: Any) -> Point:
     source = {
         "name": "small",
         "horizon": 30,
         "replicates": 5,
-        "chunk": 2,
+        "chunk_size": 2,
         "environment": {"name": "bernoulli-arms", "means": [0.5, 0.4]},
         "meta": {"name": "corral"},
         "bases": [{"name": "ucb"}, {"name": "epsilon-greedy"}],
         "compare": {"alone": "none"},
     }
-    return parse({**source, **changes})
+    return parse_point({**source, **changes})
 
 
 def play(out: Path | None, **changes: Any) -> list[Result]:
-    return runner.play([small(**changes)], engine="serial", out=out)
+    return runner.run_experiment(Experiment([small(**changes)]), engine="serial", out=out)
 
 
 def chunks(out: Path) -> list[str]:
@@ -44,7 +45,7 @@ def sums(out: Path) -> str:
 
 def assert_equal(ours: list[Result], theirs: list[Result]) -> None:
     for one, other in zip(ours, theirs, strict=True):
-        assert (one.setting, one.line) == (other.setting, other.line)
+        assert (one.point, one.curve) == (other.point, other.curve)
         assert one.final.tobytes() == other.final.tobytes()
         for name in ("regret", "reward", "probabilities"):
             mine, yours = getattr(one, name), getattr(other, name)

@@ -16,7 +16,7 @@ import yaml  # type: ignore[import-untyped]
 
 from corral_core.cli import COMMANDS, command_line
 from corral_core.experiments.claims import stated
-from corral_core.experiments.experiment import parse
+from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import read, sweep
 from corral_core.registry.discovery import HOOKS, KINDS, Plugins
 from corral_core.registry.names import get_registry
@@ -74,7 +74,7 @@ def test_python_blocks_run(
 def test_the_readme_experiment_is_valid() -> None:
     (text,) = blocks(ROOT / "README.md", "toml")
     for point in sweep(tomllib.loads(text)):
-        assert parse(point).curves[0].name == "corral"
+        assert parse_point(point).curves[0].name == "corral"
 
 
 # --- Nothing is left out ----------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A chunk of replicates: a pure function of point, curve and chunk number.
 
-Instances and plays draw from (seed, chunk number) alone and choices from (seed, chunk number, curve). So all curves meet
-the same problems and the same luck, and nothing depends on where or in which order chunks run.
+Instances and plays draw from (seed, chunk number) alone and choices from (seed, chunk number, curve). So all curves
+meet the same problems and the same luck, and nothing depends on where or in which order chunks run.
 """
 
 from __future__ import annotations

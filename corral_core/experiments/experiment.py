@@ -50,7 +50,7 @@ from corral_core.experiments.source import Source, read, sweep
 class Experiment:
     """What a file describes: its points, one unless an axis is swept, and what a paper says about it."""
 
-    points: tuple[Point, ...]
+    points: tuple[Point, ...] = attrs.field(converter=tuple)
     stated: Stated = attrs.field(factory=Stated)
 
     @property

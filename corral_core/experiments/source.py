@@ -72,7 +72,7 @@ def read(name: str) -> Source:
 def qualified(source: Mapping[str, Any], owner: str | None = None) -> dict[str, Any]:
     """The source with every name qualified by its plugin: `ucb` becomes `corral-mab:ucb`.
 
-    A bare name refers to what `owner` provides first. What has another shape than it should is left for others to refuse.
+    A bare name refers to what `owner` provides first. Tables of the wrong shape are left for others to refuse.
     """
 
     def named(kind: Kind, table: Any) -> Any:

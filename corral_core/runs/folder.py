@@ -37,15 +37,15 @@ class Folder:
         self._entries = dict(found.journal)
 
     def begin(self, mixed_versions: bool) -> None:
-        """Refuse to play more chunks with other versions than began the run, because results might differ bit for bit."""
+        """Refuse to resume with other versions than began the run: results might differ bit for bit."""
         path = self.found.path
         with files.usable(path):
             (path / checksums.NAME).unlink(missing_ok=True)
             if changed := differing(self.found.versions, self._experiment.points):
                 if not mixed_versions:
                     raise CorralError(
-                        f"{path} was begun with {changed}; resume it with those, choose another folder, or mix them with "
-                        f"--mixed-versions"
+                        f"{path} was begun with {changed}; resume it with those, choose another folder, or mix versions "
+                        f"with --mixed-versions"
                     )
                 self._journal.enter({"versions": versions()})
 

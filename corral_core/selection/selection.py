@@ -2,102 +2,31 @@
 
     meta chooses j  ->  step 1: base j acts with pi_s, is paid, its policy is recorded, it learns
                     ->  step 2: q uniform on 1..s, pi_q acts on a fresh observation, is paid, learns nothing
-                    ->  gain from step 2 (less the bias b_j(s), where asked for)  ->  meta updates
+                    ->  gain from step 2 (minus the bias b_j(s), if enabled)  ->  meta updates
 
-Selection never meets an environment. Whoever holds one calls `ask(observation)`, plays the actions, and hands what
-they earned to `tell(ticket, reward)`: at once, late, or out of order. The ticket keeps what was true when asked.
+Selection never sees an environment. The caller asks for actions with `ask(observation)`, plays them, and passes what
+they earned to `tell(ticket, reward)`: at once, late, or out of order. A ticket keeps what was true when it was issued.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.bounds import BoundTable
 from corral_core.errors import CorralError
-from corral_core.metas.sampling import among
-from corral_core.players.plain import Player
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows, stack
 from corral_core.selection.compatibility import check_fit
+from corral_core.selection.judge import Judge, MetaJudge
 from corral_core.selection.options import PRESETS, Options, options_for
+from corral_core.selection.round import Block, Part, Round, Ticket
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
-from corral_core.selection.validation import (
-    actions_in,
-    choice_of,
-    observation_in,
-    reward_of,
-    trajectory_in,
-    verdict_of,
-)
-
-
-@attrs.define(eq=False)
-class Block:
-    """Kin bases, played as one: learner number slot * rows + row."""
-
-    members: Array  # the numbers of its bases
-    player: Player
-
-
-@attrs.define(eq=False)
-class Part:
-    """The share of a block in a round."""
-
-    block: Block
-    rows: Array  # the row of each learner that takes part
-    learners: Array
-    at: Array  # where each learner's base and row lie in flat (bases, rows) arrays
-    lives: Array | None  # how often each had been restarted; None where none ever is
-    whole: bool  # whether the rows are all rows, in order
-
-
-@attrs.define(eq=False)
-class Round:
-    """One choice of the meta-algorithm, and what has come of it so far."""
-
-    chosen: Array
-    probability: Array | None
-    at: Array  # where the chosen bases lie in flat (bases, rows) arrays
-    lives: Array  # how often they had been restarted
-    parts: list[Part]
-    plays: Array  # s of the chosen bases
-    gain: Array
-    difference: Array  # reward of step 2 less that of step 1
-    asked: int = 0
-    unpaid: int = 0  # steps that carry gain and have not been told
-    told: int = 0
-
-
-@attrs.define(eq=False)
-class Ticket:
-    """One step of a round: which base acts, with which policy, what it decided and on what."""
-
-    round: Round
-    step: int
-    policies: list[Any]
-    observation: Observation
-    decisions: list[list[Any]]  # of every part, one for each time it was asked
-    actions: Array
-    seen: list[Observation] = attrs.Factory(list)  # each part's rows of the observation
-    told: bool = False
-
-    @property
-    def chosen(self) -> Array:
-        """The base of each row."""
-        return self.round.chosen
-
-    @property
-    def probability(self) -> Array | None:
-        """With which probability it was chosen."""
-        return self.round.probability
+from corral_core.selection.validation import actions_in, observation_in, reward_of, trajectory_in
 
 
 class Selection:
@@ -128,26 +57,20 @@ class Selection:
         for number, block in enumerate(self.blocks):
             self._block_of[block.members] = number
             self._slot[block.members] = np.arange(len(block.members))
-        self.active = np.ones((len(bases), rows), dtype=bool)
         self.rounds_of = np.zeros((len(bases), rows), dtype=np.int64)  # rounds in which each base was chosen
-        self.restarts = np.zeros((len(bases), rows), dtype=np.int64)
         self._weights = self.blocks[0].player.weights
         self._all = np.arange(rows)
         self._zeros = np.zeros(rows, dtype=np.intp)
         self._round: Round | None = None
+        self.judge = Judge(len(bases), rows)
         if meta is not None:
-            self.low, high = problem.range
-            self.span = (high - self.low) or 1.0
-            self.meta_problem = meta_problem(bases, problem, self.options, rounds)
-            self.state = meta.init(rows, self.meta_problem)
-            self._judge(problem)
-
-    # --- what the world sees ---
+            told = meta_problem(bases, problem, self.options, rounds)
+            self.judge = MetaJudge(meta, told, problem, self.options, rows, self._weights)
 
     def ask(self, observation: Observation = NOTHING, ticket: Ticket | None = None) -> tuple[Array, Ticket]:
-        """Actions for the next play of every row. With a ticket, the episode that it began goes on.
+        """Actions for the next play of every row. With a ticket, the episode that it began continues.
 
-        The observation is kept until the answer is told, not copied: hand over another array next time.
+        The observation is kept, not copied, until the reward is told: pass another array next time.
         """
         observation_in(observation, self.problem, self.rows)
         if ticket is not None:
@@ -164,7 +87,7 @@ class Selection:
         return self._act(ticket, observation)
 
     def tell(self, ticket: Ticket, reward: Array, experience: Rows | None = None) -> None:
-        """What the actions of a ticket earned; an episode also hands over its `Trajectory`."""
+        """Take what the actions of a ticket earned; for an episode, also its `Trajectory`."""
         if ticket.told:
             raise CorralError("this ticket has been told already; each answer to `ask` is told once")
         reward = reward_of(reward, self.rows)
@@ -172,33 +95,34 @@ class Selection:
             experience = trajectory_in(experience, self.problem, self.rows)
         ticket.told = True
         self._learn(ticket, reward, ticket.observation if experience is None else experience)
-        if self.meta is not None:
-            self._judge_step(ticket.round, ticket.step, reward)
+        restart = self.judge.told(ticket.round, ticket.step, reward)
+        if restart is not None:
+            self._restart(restart)
 
     @property
     def probabilities(self) -> Array:
-        """(bases, rows): with which probability each base would be chosen now."""
-        if self.meta is None:
-            return np.ones((1, self.rows))
-        return among(self.active, self.meta.probabilities(self.state))
+        """(bases, rows): the probability with which each base would be chosen now."""
+        return self.judge.probabilities
 
-    # --- the round ---
+    @property
+    def active(self) -> Array:
+        """(bases, rows): false where a base has been dropped."""
+        return self.judge.active
+
+    @property
+    def restarts(self) -> Array:
+        """(bases, rows): how often each base has started over."""
+        return self.judge.restarts
 
     def _begin(self) -> Round:
-        chosen: Array
-        probability: Array | None
-        if self.meta is None:
-            chosen, probability = self._zeros, None
-        else:
-            choice = self.meta.choose(self.state, self.active, self.rng)
-            chosen, probability = choice_of(self.meta, choice, len(self.bases), self.rows)
+        chosen, probability = self.judge.choose(self.rng)
         at = chosen * self.rows + self._all
         self.rounds_of.reshape(-1)[at] += 1
-        lives = self.restarts.take(at) if self.options.restart else self._zeros
+        restarts = self.restarts.take(at) if self.options.restart else self._zeros
         unpaid = sum(weight > 0 for weight in self._weights)
         gain, difference = np.zeros((2, self.rows))
         parts = self._parts(chosen, at)
-        return Round(chosen, probability, at, lives, parts, self._zeros, gain, difference, unpaid=unpaid)
+        return Round(chosen, probability, at, restarts, parts, self._zeros, gain, difference, unpaid=unpaid)
 
     def _parts(self, chosen: Array, at: Array) -> list[Part]:
         if self._everyone_plays:
@@ -215,8 +139,8 @@ class Selection:
         return parts
 
     def _part(self, block: Block, rows: Array, learners: Array, at: Array, whole: bool = False) -> Part:
-        lives = self.restarts.take(at) if self.options.restart else None
-        return Part(block, rows, learners, at, lives, whole)
+        restarts = self.restarts.take(at) if self.options.restart else None
+        return Part(block, rows, learners, at, restarts, whole)
 
     def _everyone(self) -> list[Part]:
         """Every learner of every block: in importance-weighted rounds all propose, in shared ones all learn."""
@@ -232,8 +156,8 @@ class Selection:
         return self.meta is not None and self.meta.feedback == "importance-weighted"
 
     def _note_plays(self, turn: Round) -> None:
-        """s of the bases chosen, as it is in this round."""
-        if self.meta is None or not self.options.bias:
+        """Note s of the chosen bases as it is in this round, if the judge needs it."""
+        if not self.judge.needs_plays:
             return
         turn.plays = np.empty(self.rows, dtype=np.int64)
         for part in turn.parts:
@@ -253,7 +177,7 @@ class Selection:
         return ticket.actions, ticket
 
     def _merged(self, ticket: Ticket, proposed: list[Array]) -> Array:
-        """One action a row, that of the base chosen."""
+        """One action per row: that of the chosen base."""
         parts = ticket.round.parts
         if len(parts) == 1 and parts[0].whole:
             return proposed[0]
@@ -283,98 +207,15 @@ class Selection:
                 paid = np.where(played, paid / ticket.probability.take(part.rows), 0.0)
             learned = Feedback(observation=seen, decision=decision, reward=paid)
             learners = part.learners
-            if part.lives is not None:
-                same = part.lives == self.restarts.take(part.at)
-                if not same.all():  # restarted since it was asked: the answer belongs to a learner that is gone
+            if part.restarts is not None:
+                same = part.restarts == self.restarts.take(part.at)
+                if not same.all():  # the answer of a learner that has restarted since belongs to its former self
                     kept = np.flatnonzero(same)
                     learners, learned = learners[kept], learned.take(kept)
             part.block.player.learn(ticket.step, learners, learned, self.rng)
 
-    # --- judging: gain, bias, test, restarts ---
-
-    def _judge(self, problem: Problem) -> None:
-        """Tabulate what the bias and the test need."""
-        options, told = self.options, self.meta_problem
-        if options.bias or options.base_test:
-            bounds = [bound for bound in told.bounds if bound is not None]
-            self._bounds = BoundTable(bounds, options.bound)
-        if options.base_test:
-            spread = self._spread(problem.noise)
-            self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
-            self._excess = np.zeros((told.bases, self.rows))  # sum of r2 - r1 over whole rounds
-            self._tested = np.zeros((told.bases, self.rows), dtype=np.int64)  # how many whole rounds
-
-    def _judge_step(self, turn: Round, step: int, reward: Array) -> None:
-        assert self.meta is not None
-        scaled = (reward - self.low) / self.span
-        turn.told += 1
-        if self.options.base_test:
-            compared = self._cut(scaled) if self.problem.noise is None else scaled
-            turn.difference += compared if step else -compared
-            if turn.told == len(self._weights):
-                self._test(turn)
-        weight = self._weights[step]
-        if weight:
-            turn.gain += weight * self._cut(scaled)
-            turn.unpaid -= 1
-            if turn.unpaid == 0:
-                self._update(turn)
-
-    def _update(self, turn: Round) -> None:
-        assert self.meta is not None
-        gain = turn.gain
-        if self.options.bias:
-            average = self._bounds(turn.chosen, turn.plays) / turn.plays
-            gain = gain - self.options.bias * np.minimum(average, 1.0)
-        verdict = self.meta.update(self.state, turn.chosen, turn.probability, gain, self.active)
-        verdict = verdict_of(self.meta, verdict, len(self.bases), self.rows)
-        if verdict is None:
-            return
-        if verdict.drop is not None:
-            self._drop(verdict.drop)
-        if self.options.restart and verdict.restart is not None:
-            self._restart(verdict.restart & self.active)
-
-    def _cut(self, scaled: Array) -> Array:
-        """To the meta's clip."""
-        assert self.meta is not None
-        low, high = self.meta.clip
-        found: Array = np.minimum(np.maximum(scaled, low), high)
-        return found
-
-    def _spread(self, noise: float | None) -> float:
-        """Variance proxy of one r2 - r1: the means' part, and twice the noise; of rewards that are cut, Hoeffding's."""
-        assert self.meta is not None
-        if noise is not None:
-            return 1 + 2 * (noise / self.span) ** 2
-        low, high = self.meta.clip
-        return (high - low) ** 2  # r2 - r1 is no larger than the clip is wide, whatever the tails and means
-
-    def _test(self, turn: Round) -> None:
-        """Drop a base once sum (r2 - r1) > U_j(n) + 2 sqrt(2 n v ln(4TM/delta)), n its rounds since it (re)started.
-
-        Rewards without a known scale of the noise are cut to the meta's clip: with heavy tails one alone would decide.
-        """
-        same = turn.lives == self.restarts.take(turn.at)
-        chosen, at = turn.chosen[same], turn.at[same]
-        excess = self._excess.take(at) + turn.difference[same]
-        rounds = self._tested.take(at) + 1
-        self._excess.reshape(-1)[at], self._tested.reshape(-1)[at] = excess, rounds
-        broken = excess > self._bounds(chosen, rounds) + self._width * np.sqrt(rounds)
-        if broken.any():
-            drop = np.zeros_like(self.active)
-            drop.reshape(-1)[at[broken]] = True
-            self._drop(drop)
-
-    def _drop(self, drop: Array) -> None:
-        left = self.active & ~drop
-        left[:, ~left.any(axis=0)] = self.active[:, ~left.any(axis=0)]  # the last one is never dropped
-        self.active = left
-
     def _restart(self, restart: Array) -> None:
-        self.restarts += restart
-        if self.options.base_test:
-            self._excess[restart], self._tested[restart] = 0.0, 0
+        """Start these learners over."""
         for block in self.blocks:
             learners = np.flatnonzero(restart[block.members])
             if len(learners):

@@ -14,16 +14,17 @@ from corral_core.analysis.comparison import compare, paired
 from corral_core.analysis.statistics import Interval, Verdict, bootstrap_difference, difference, holm, mean_interval
 from corral_core.cli.compare import verdict
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import parse
+from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import parse_point
 from corral_core.runs import runner
-from corral_core.runs.folder import Run
 from corral_core.runs.results import Result
+from corral_core.runs.run import Run
 
 SOURCE = {
     "name": "small",
     "horizon": 60,
     "replicates": 7,
-    "chunk": 3,
+    "chunk_size": 3,
     "environment": {"name": "bernoulli-arms", "means": [0.9, 0.1]},
     "meta": {"name": "corral"},
     "bases": [{"name": "ucb"}, {"name": "epsilon-greedy", "grid": {"c": [1, 100]}}],
@@ -34,7 +35,7 @@ NAMES = ["corral", "uniform", "ucb", "epsilon-greedy(c=1)", "epsilon-greedy(c=10
 
 def play(out: Path, *points: dict[str, Any], **changes: Any) -> list[Result]:
     sources = [{**SOURCE, **changes, **point} for point in points or ({},)]
-    return runner.play([parse(source) for source in sources], engine="serial", out=out)
+    return runner.run_experiment(Experiment([parse_point(source) for source in sources]), engine="serial", out=out)
 
 
 def corral(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -153,7 +154,12 @@ def test_two_runs_of_the_same_problems_are_paired(out: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize(
     "changes",
-    [{"seed": 2}, {"chunk": 4}, {"replicates": 8}, {"environment": {"name": "bernoulli-arms", "means": [0.9, 0.2]}}],
+    [
+        {"seed": 2},
+        {"chunk_size": 4},
+        {"replicates": 8},
+        {"environment": {"name": "bernoulli-arms", "means": [0.9, 0.2]}},
+    ],
 )
 def test_other_problems_are_not_paired(out: Path, changes: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     two = out.with_name("two")
@@ -168,7 +174,7 @@ def test_other_problems_are_not_paired(out: Path, changes: dict[str, Any], capsy
 
 def test_the_rule_of_pairing_tells_the_truth(out: Path) -> None:
     """A base alone meets the same luck just where the rule says so."""
-    changes = ({"preset": "practice"}, {"seed": 2}, {"chunk": 4})
+    changes = ({"preset": "practice"}, {"seed": 2}, {"chunk_size": 4})
     for number, change in enumerate(changes):
         path = out.with_name(f"other-{number}")
         play(path, **change)  # type: ignore[arg-type]
@@ -244,7 +250,7 @@ def test_rewards_are_better_when_higher(tmp_path: Path, monkeypatch: pytest.Monk
     """Where nobody knows the regret: the same run, with the regrets taken away."""
     from corral_core.simulation.record import Record
 
-    play(tmp_path / "run", replicates=12, chunk=12)
+    play(tmp_path / "run", replicates=12, chunk_size=12)
     known = {result.curve.name: result for result in Run.open(tmp_path / "run").results()}
     taken = Record.__init__
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corral_core.engines.chunks import run_chunk, tasks
-from corral_core.experiments.experiment import Experiment, parse
+from corral_core.experiments.point import Point, parse_point
 from corral_core.rows import Rows
 from corral_core.simulation.record import Record
 
@@ -14,7 +14,7 @@ SOURCE = {
     "name": "small",
     "horizon": 61,
     "replicates": 7,
-    "chunk": 3,
+    "chunk_size": 3,
     "environment": {"name": "bernoulli-arms", "arms": 3},
     "meta": {"name": "corral"},
     "bases": [{"name": "ucb"}, {"name": "epsilon-greedy", "grid": {"c": [1, 10]}}],
@@ -22,8 +22,8 @@ SOURCE = {
 }
 
 
-def made(**changes: Any) -> Experiment:
-    return parse({**SOURCE, **changes})
+def made(**changes: Any) -> Point:
+    return parse_point({**SOURCE, **changes})
 
 
 def same(one: Record, other: Record) -> bool:

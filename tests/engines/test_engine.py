@@ -15,25 +15,26 @@ from corral_core.engines.processes import Processes, longest_first
 from corral_core.engines.progress import Progress, Watch
 from corral_core.engines.serial import Serial
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import Experiment, load, parse
+from corral_core.experiments.experiment import Experiment, load_experiment
+from corral_core.experiments.point import Point, parse_point
 from corral_core.registry.names import get_registry
 from corral_core.runs import runner
 from corral_core.runs.results import gather, in_order
 from corral_core.simulation.record import Record
 
 
-def small() -> list[Experiment]:
+def small() -> list[Point]:
     source = {
         "name": "small",
         "horizon": 60,
         "replicates": 5,
-        "chunk": 2,
+        "chunk_size": 2,
         "environment": {"name": "gaussian-arms", "arms": 3},
         "meta": {"name": "corral"},
         "bases": [{"name": "exp3"}, {"name": "epsilon-greedy", "grid": {"c": [1, 10]}}],
         "compare": {"metas": [{"name": "exp3p"}]},
     }
-    return [parse(source), parse({**source, "horizon": 40, "at": "horizon = 40"})]
+    return [parse_point(source), parse_point({**source, "horizon": 40, "at": "horizon = 40"})]
 
 
 class Heard(Watch):
@@ -50,7 +51,7 @@ class Heard(Watch):
         self.troubles.append(sentence)
 
 
-def run(engine: Engine, points: list[Experiment], wanted: Sequence[Task]) -> dict[Task, bytes]:
+def run(engine: Engine, points: list[Point], wanted: Sequence[Task]) -> dict[Task, bytes]:
     heard = Heard()
     finished = list(engine.run(points, wanted, heard))
     records = {done.task: done.record for done in finished if isinstance(done, Done)}
@@ -97,7 +98,7 @@ def test_processes_give_the_same_bits(workers: int, reference: dict[Task, bytes]
 def test_results_are_gathered_in_the_order_of_the_experiment() -> None:
     points = small()
     done = [each for each in Serial(1).run(points, tasks(points), Watch()) if isinstance(each, Done)]
-    there, back = (gather(settings(points), in_order(each)) for each in (done, done[::-1]))
+    there, back = (gather(describe(Experiment(points)), in_order(each)) for each in (done, done[::-1]))
     assert [result.curve.name for result in there] == [curve.name for point in points for curve in point.curves]
     for one, other in zip(there, back, strict=True):
         assert one.final.tobytes() == other.final.tobytes()
@@ -115,7 +116,10 @@ def test_what_a_worker_refuses_arrives_as_it_was_said() -> None:
 
 def test_leaving_early_ends_the_workers() -> None:
     """The quick task is finished; the slow one, of a minute, is not waited for."""
-    points = [*load("epsilon-greedy", replicates=1, horizon=10), *load("epsilon-greedy", horizon=10_000_000)]
+    points = [
+        *load_experiment("epsilon-greedy", replicates=1, horizon=10),
+        *load_experiment("epsilon-greedy", horizon=10_000_000),
+    ]
     quick, *_, slow = tasks(points)
     running = Processes(2).run(points, [quick, slow], Watch())
     outcome = next(running)
@@ -146,9 +150,9 @@ class Assassin(Heard):
             os.kill(worker, 9)
 
 
-def long_enough() -> list[Experiment]:
+def long_enough() -> list[Point]:
     """Chunks that take a second, so that a worker can be caught at one."""
-    return load("quickstart", replicates=2, horizon=8000)
+    return load_experiment("quickstart", replicates=2, horizon=8000)
 
 
 def test_a_worker_that_dies_is_told_of_and_its_chunk_tried_once_more() -> None:
@@ -206,7 +210,9 @@ class Lazy(Engine):
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     registry = get_registry()
     load = registry.load
-    monkeypatch.setattr(registry, "load", lambda kind, name: request.param if name == "ours" else load(kind, name))
+    monkeypatch.setattr(
+        registry, "load", lambda kind, name: request.param if name == "ours" else load_experiment(kind, name)
+    )
     return "ours"
 
 
@@ -216,11 +222,11 @@ def test_what_is_lost_is_told_of_at_the_end_and_the_rest_is_kept(engine: str, tm
     with pytest.raises(
         CorralError, match="1 of 15 chunks could not be played: curve corral, chunk 1: nobody knows why"
     ):
-        runner.play(points, engine=engine, out=tmp_path, watch=heard)
+        runner.run_experiment(Experiment(points), engine=engine, out=tmp_path, watch=heard)
     assert heard.troubles == ["curve corral, chunk 1 is given up: nobody knows why"]
     assert len(list((tmp_path / "chunks").iterdir())) == 14
     assert not (tmp_path / "SHA256SUMS").exists()
-    runner.play(points, engine="serial", out=tmp_path)
+    runner.run_experiment(Experiment(points), engine="serial", out=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -233,10 +239,10 @@ def test_what_is_lost_is_told_of_at_the_end_and_the_rest_is_kept(engine: str, tm
 )
 def test_an_engine_that_breaks_its_word_is_named(engine: str, said: str) -> None:
     with pytest.raises(CorralError, match=said):
-        runner.play(small()[:1], engine=engine)
+        runner.run_experiment(Experiment(small()[:1]), engine=engine)
 
 
 def test_what_takes_longest_comes_first() -> None:
-    points = [*load("independent-arms", horizon=100), *load("independent-arms", horizon=200)]
+    points = [*load_experiment("independent-arms", horizon=100), *load_experiment("independent-arms", horizon=200)]
     order = [(task.point, task.curve) for task in longest_first(points, tasks(points))]
     assert order == [(1, "corral"), (1, "linucb"), (1, "ucb"), (0, "corral"), (0, "linucb"), (0, "ucb")]

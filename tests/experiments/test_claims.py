@@ -13,7 +13,8 @@ from corral_report.judging import Judgement, judge
 from corral_core.analysis.statistics import Interval, difference, exponent, mean_interval
 from corral_core.errors import CorralError
 from corral_core.experiments.claims import check, stated
-from corral_core.experiments.experiment import load, load_stated, parse
+from corral_core.experiments.experiment import load_experiment
+from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import read, sweep
 from corral_core.registry.names import get_registry
 from corral_core.rows import Array
@@ -230,7 +231,7 @@ def test_exponents_of_a_claim_hold_together() -> None:
         for place, name in enumerate("ab", 1)
     ]
     made = judged({"exponent": {"a": 0.5, "b": 0.5}}, found)
-    alone = exponent(sizes, [each.final for each in found if each.line.name == "b"], level=0.975, samples=4000)
+    alone = exponent(sizes, [each.final for each in found if each.curve.name == "b"], level=0.975, samples=4000)
     assert interval(made, 1) == alone
 
 
@@ -317,19 +318,19 @@ def written(folder: Path, claims: str, head: str = "") -> str:
 
 def test_claims_are_no_part_of_what_is_played(tmp_path: Path) -> None:
     claims = '\n[[claims]]\nof = "Figure 1"\nsays = "so"\nless = ["ucb", "epsilon-greedy"]\n'
-    plain = load(written(tmp_path, ""))[0].source
+    plain = load_experiment(written(tmp_path, ""))[0].source
     with_claims = written(tmp_path, claims, 'open = ["the arms"]\nquick = { replicates = 2 }\nband = 0.3\n')
-    assert load(with_claims)[0].source == plain
-    points, found = load_stated(with_claims, quick=True)
+    assert load_experiment(with_claims).points[0].source == plain
+    points, found = load_experiment(with_claims, quick=True)
     assert (points[0].replicates, found.open, found.claims[0].of) == (2, ("the arms",), "Figure 1")
-    assert found.band == 0.3 and load_stated("quickstart")[1].band == 1.0
-    assert load_stated(with_claims)[0][0].replicates == 6
+    assert found.band == 0.3 and load_experiment("quickstart")[1].band == 1.0
+    assert load_experiment(with_claims)[0][0].replicates == 6
 
 
 def test_a_curve_that_is_not_there_is_refused_when_loading(tmp_path: Path) -> None:
     file = written(tmp_path, '\n[[claims]]\nof = "x"\nsays = "y"\nless = ["ucb", "epsilon-gredy"]\n')
     with pytest.raises(CorralError, match="a claim names 'epsilon-gredy', no curve; did you mean epsilon-greedy"):
-        load(file)
+        load_experiment(file)
 
 
 REGISTERED = [entry.name for entry in get_registry().entries("experiment")]
@@ -338,10 +339,10 @@ REGISTERED = [entry.name for entry in get_registry().entries("experiment")]
 @pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
 @pytest.mark.parametrize("name", REGISTERED)
 def test_registered_claims_fit_their_experiments(name: str, quick: bool) -> None:
-    points, found = load_stated(name, quick)  # refuses curves and points that are not there
+    points, found = load_experiment(name, quick)  # refuses curves and points that are not there
     if found.claims:
         assert found.open and found.quick, "say what the paper leaves open, and what --quick changes"
-    assert all(parse(point.source).source == point.source for point in points)
+    assert all(parse_point(point.source).source == point.source for point in points)
 
 
 ITEMS = [
@@ -380,7 +381,7 @@ def test_theorems_are_tried_with_all_that_they_assume() -> None:
     tried = [
         point.curve(curve)
         for name in REGISTERED
-        for points, found in [load_stated(name)]
+        for points, found in [load_experiment(name)]
         for claim in found.claims
         if claim.test.kind == "exponent" and not claim.reading
         for point in points
@@ -392,7 +393,7 @@ def test_theorems_are_tried_with_all_that_they_assume() -> None:
 
 
 def test_the_number_of_the_first_lower_bound() -> None:
-    points, found = load_stated("lower-bound-sqrt")
+    points, found = load_experiment("lower-bound-sqrt")
     s = np.arange(1, points[0].horizon + 1)
     bound = (np.sqrt(1 / 24) / (np.sqrt(s + 2) * np.log(s + 2))).sum() / 4
     limits = [limit for claim in found.claims for limit in claim.test.limits]

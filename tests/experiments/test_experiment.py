@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import Experiment, load, parse
+from corral_core.experiments.experiment import load_experiment
+from corral_core.experiments.point import Point, parse_point
 from corral_core.experiments.source import read, sweep
 from corral_core.registry.names import get_registry
 from corral_core.selection.options import PRESETS
@@ -26,16 +27,16 @@ def source(**changes: Any) -> dict[str, Any]:
     return {**plain, **changes}
 
 
-def made(**changes: Any) -> Experiment:
-    return parse(source(**changes))
+def made(**changes: Any) -> Point:
+    return parse_point(source(**changes))
 
 
-def points(parameter: str, values: Any, **changes: Any) -> list[Experiment]:
+def points(parameter: str, values: Any, **changes: Any) -> list[Point]:
     swept = source(**changes, sweep={"parameter": parameter, "values": values})
-    return [parse(point) for point in sweep(swept)]
+    return [parse_point(point) for point in sweep(swept)]
 
 
-def names(experiment: Experiment) -> list[str]:
+def names(experiment: Point) -> list[str]:
     return [curve.name for curve in experiment.curves]
 
 
@@ -44,16 +45,16 @@ def names(experiment: Experiment) -> list[str]:
 
 @pytest.mark.parametrize("name", [entry.name for entry in get_registry().entries("experiment")])
 def test_every_registered_experiment_parses(name: str) -> None:
-    for point in load(name):
+    for point in load_experiment(name).points:
         assert point.name == name
         assert point.question
         assert len(set(names(point))) == len(point.curves)
-        assert parse(point.source) == point
+        assert parse_point(point.source) == point
 
 
 def test_the_papers_figure() -> None:
     """Arms .5 and .45, 18 rates from 1 to 2T, 50,000 plays, 50 replicates, eta = 20/sqrt(T); bases and UCB alone."""
-    (figure,) = load("epsilon-greedy")
+    (figure,) = load_experiment("epsilon-greedy")
     assert (figure.horizon, figure.replicates) == (50_000, 50)
     assert figure.environment.means == (0.5, 0.45)  # type: ignore[attr-defined]
     corral, *alone = figure.curves
@@ -68,17 +69,17 @@ def test_a_file_is_named_after_itself_unless_it_says_otherwise(tmp_path: Path) -
     (tmp_path / "mine.toml").write_text(text)
     (tmp_path / "plain").write_text('name = "said"\n' + text)
     assert read(str(tmp_path / "mine.toml"))["name"] == "mine"
-    assert load(str(tmp_path / "plain"))[0].name == "said"
+    assert load_experiment(str(tmp_path / "plain"))[0].name == "said"
 
 
 def test_overrides_replace_what_the_file_says() -> None:
-    (point,) = load("quickstart", horizon=50, replicates=2, seed=9)
+    (point,) = load_experiment("quickstart", horizon=50, replicates=2, seed=9)
     assert (point.horizon, point.replicates, point.seed) == (50, 2, 9)
-    assert load("quickstart", horizon=None)[0].horizon == 20_000
+    assert load_experiment("quickstart", horizon=None).points[0].horizon == 20_000
 
 
 def test_what_is_left_out_has_a_default() -> None:
-    plain = parse({"horizon": 100, "environment": ARMS, "bases": [{"name": "ucb"}]})
+    plain = parse_point({"horizon": 100, "environment": ARMS, "bases": [{"name": "ucb"}]})
     assert (plain.name, plain.replicates, plain.seed, plain.delta, plain.at) == ("experiment", 32, 1, 0.01, "")
     assert names(plain) == ["ucb"]
 
@@ -254,14 +255,14 @@ def test_the_chunk_follows_from_the_memory_that_a_replicate_takes() -> None:
 
 
 def test_replicates_need_not_be_a_multiple_of_the_chunk() -> None:
-    experiment = made(replicates=7, chunk=3)
+    experiment = made(replicates=7, chunk_size=3)
     assert [experiment.rows(chunk) for chunk in range(experiment.chunks)] == [3, 3, 1]
 
 
 def test_what_is_resolved_is_written_down() -> None:
     experiment = made(replicates=2000)
     assert experiment.source["chunk"] == 500
-    assert parse(experiment.source) == experiment
+    assert parse_point(experiment.source) == experiment
 
 
 def test_names_that_would_be_alike_show_their_parameters() -> None:

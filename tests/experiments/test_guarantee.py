@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from corral_core.experiments.experiment import parse
 from corral_core.experiments.guarantee import Guarantee, guarantees
+from corral_core.experiments.point import parse_point
 
 
 def promised(**changes: Any) -> list[Guarantee]:
@@ -21,7 +21,7 @@ def promised(**changes: Any) -> list[Guarantee]:
         "meta": {"name": "corral"},
         "bases": [{"name": "ucb"}, {"name": "ucb1"}],
     }
-    return guarantees(parse(source | changes))
+    return guarantees(parse_point(source | changes))
 
 
 def promise(**changes: Any) -> Guarantee:

@@ -13,10 +13,11 @@ import pytest
 from corral_core.engines.chunks import run_chunk
 from corral_core.engines.progress import Watch
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import Experiment, parse
+from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point, parse_point
 from corral_core.runs import folder as store
 from corral_core.runs import runner, versions
-from corral_core.runs.folder import Run
+from corral_core.runs.run import Run
 from corral_core.simulation.record import Record
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -143,7 +144,7 @@ def test_other_versions_do_not_go_on_unless_told_to(
     begun = rf"was begun with numpy {ours['numpy']} \(now 0.9\); go on with that.*--mixed-versions"
     with pytest.raises(CorralError, match=begun):
         play(tmp_path)
-    runner.play([small()], engine="serial", out=tmp_path, mixed_versions=True)
+    runner.run_experiment(Experiment([small()]), engine="serial", out=tmp_path, mixed_versions=True)
     assert sums(tmp_path) == whole
     assert Run.open(tmp_path).all_versions == (ours, other)
 
@@ -233,7 +234,7 @@ def test_other_bits_than_before_are_told_of(tmp_path: Path, monkeypatch: pytest.
     play(tmp_path)
     flip(tmp_path / "chunks" / chunks(tmp_path)[1])
 
-    def other(experiment: Experiment, curve: str, chunk: int, progress: object) -> Record:
+    def other(experiment: Point, curve: str, chunk: int, progress: object) -> Record:
         record = run_chunk(experiment, curve, chunk)
         return record.replace(reward=record.reward + 1)
 
@@ -241,7 +242,7 @@ def test_other_bits_than_before_are_told_of(tmp_path: Path, monkeypatch: pytest.
     watch = Watch()
     monkeypatch.setattr(watch, "trouble", told.append)
     monkeypatch.setattr("corral_core.engines.run_chunk", other)
-    runner.play([small()], engine="serial", out=tmp_path, watch=watch)
+    runner.run_experiment(Experiment([small()]), engine="serial", out=tmp_path, watch=watch)
     assert told == [
         "1 chunk is damaged, and will be played again",
         "curve corral, chunk 2 has other bits than before: versions or the machine changed",
@@ -254,7 +255,7 @@ def test_a_folder_goes_on_with_the_order_that_its_experiment_had(tmp_path: Path)
     play(tmp_path, bases=bases)
     before = chunks(tmp_path)
     (setting,) = Run.open(tmp_path).settings
-    again = parse(setting.source)
+    again = parse_point(setting.source)
     assert again == small(bases=bases)
     assert again.curves[0].labels == (
         "rate(gap=0.5, c=1)",
@@ -264,7 +265,7 @@ def test_a_folder_goes_on_with_the_order_that_its_experiment_had(tmp_path: Path)
     )
     (tmp_path / "chunks" / before[0]).unlink()
     kept = (tmp_path / "SHA256SUMS").read_bytes()
-    runner.play([again], engine="serial", out=tmp_path)
+    runner.run_experiment(Experiment([again]), engine="serial", out=tmp_path)
     assert chunks(tmp_path) == before
     assert (tmp_path / "SHA256SUMS").read_bytes() == kept
 

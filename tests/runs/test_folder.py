@@ -12,7 +12,8 @@ import pytest
 
 from corral_core.engines.chunks import Task
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import parse
+from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import parse_point
 from corral_core.runs import files, runner
 from corral_core.runs.folder import Folder, file_name
 from corral_core.simulation.record import Record
@@ -32,7 +33,7 @@ def test_a_folder_holds_the_experiment_the_versions_and_the_chunks(tmp_path: Pat
         "versions.json",
     ]
     (point,) = json.loads((out / "experiment.json").read_text())["points"]
-    assert parse(point["source"]) == small()
+    assert parse_point(point["source"]) == small()
     assert {"python", "machine", "numpy", "core", "corral-mab"} <= set(json.loads((out / "versions.json").read_text()))
     assert len(chunks(out)) == 3
     with np.load(out / "chunks" / chunks(out)[0]) as arrays:
@@ -149,7 +150,7 @@ def test_a_disk_that_fills_up_ends_the_workers(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(Folder, "keep", keep)
     with pytest.raises(CorralError, match="the disk is full"):
-        runner.play([small()], engine="processes", workers=2, out=tmp_path)
+        runner.run_experiment(Experiment([small()]), engine="processes", workers=2, out=tmp_path)
     children = [path / "children" for path in Path("/proc/self/task").iterdir()]
     assert not any(path.read_text() for path in children if path.exists())
 

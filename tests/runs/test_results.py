@@ -8,31 +8,32 @@ import pytest
 
 from corral_core.engines.chunks import Task, run_chunk, tasks
 from corral_core.engines.engine import Done
-from corral_core.experiments.experiment import Experiment, parse
+from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import Point, parse_point
 from corral_core.runs.results import Result, gather, in_order
-from corral_core.runs.runner import play
+from corral_core.runs.runner import run_experiment
 from corral_core.runs.standard_errors import Moments
 
 KEYS = {"name", "mean_regret", "standard_error", "replicates", "plays", "plays_per_base"}
 
 
-def small(**changes: Any) -> Experiment:
+def small(**changes: Any) -> Point:
     source = {
         "name": "small",
         "horizon": 301,  # odd: the last round of a smoothed base is half a round
         "replicates": 7,
-        "chunk": 3,
+        "chunk_size": 3,
         "environment": {"name": "bernoulli-arms", "arms": 3},
         "meta": {"name": "corral"},
         "bases": [{"name": "ucb"}, {"name": "epsilon-greedy", "grid": {"c": [1, 10]}}],
         "compare": {"alone": "both", "metas": [{"name": "exp3p"}, {"name": "original-corral"}], "presets": ["theory"]},
     }
-    return parse({**source, **changes})
+    return parse_point({**source, **changes})
 
 
 @pytest.fixture(scope="module")
 def results() -> list[Result]:
-    return play([small()], engine="serial")
+    return run_experiment(Experiment([small()]), engine="serial")
 
 
 def test_mean_and_error_are_those_of_the_replicates(results: list[Result]) -> None:
@@ -89,7 +90,9 @@ def test_chunks_are_joined_in_their_order_and_few_have_to_wait() -> None:
 
 
 def test_one_replicate_has_no_standard_error() -> None:
-    (alone,) = play([small(replicates=1, meta={"name": "uniform"}, compare={"alone": "none"})], engine="serial")
+    (alone,) = run_experiment(
+        Experiment([small(replicates=1, meta={"name": "uniform"}, compare={"alone": "none"})]), engine="serial"
+    )
     assert alone.summary()["standard_error"] is None
 
 
@@ -98,7 +101,7 @@ def test_where_nobody_knows_the_regret_the_reward_stands() -> None:
     first, second, _ = tasks([experiment])
     blind = [run_chunk(experiment, "corral", task.chunk_number).replace(regret=None) for task in (first, second)]
     done = [Done(first, blind[0], 1.0), Done(second, blind[1], 2.0)]
-    (result,) = gather(settings([experiment]), done)
+    (result,) = gather(describe(Experiment([experiment])), done)
     reward = np.concatenate([record.reward[:, -1] for record in blind])
     assert result.final.tolist() == reward.tolist()
     summary = result.summary()

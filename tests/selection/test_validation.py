@@ -14,7 +14,7 @@ from corral_tabular.bases.psrl import Psrl
 from corral_core.checks.worlds import Small, SmallChain
 from corral_core.engines.chunks import run_chunk
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import parse
+from corral_core.experiments.point import parse_point
 from corral_core.metas.corral import Corral
 from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform
@@ -313,7 +313,7 @@ def test_an_exception_of_a_plugin_says_where_it_came_from() -> None:
             raise ZeroDivisionError("a bug of the author's")
 
     source = {"name": "try", "horizon": 10, "environment": {"name": "bernoulli-arms"}, "bases": [{"name": "ucb"}]}
-    experiment = parse(source)
+    experiment = parse_point(source)
     curve = Curve("raising", (Raising().resolve(experiment.problem),), ("raising",), None, PRESETS["practice"])
     with pytest.raises(ZeroDivisionError) as raised:
         run_chunk(attrs.evolve(experiment, curves=(curve,)), "raising", 0)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from corral_core.experiments.experiment import load, parse
+from corral_core.experiments.experiment import load_experiment
+from corral_core.experiments.point import parse_point
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -27,7 +28,7 @@ def test_python(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_toml() -> None:
     for block in blocks("toml"):
-        experiment = parse(tomllib.loads(block))
+        experiment = parse_point(tomllib.loads(block))
         assert [curve.name for curve in experiment.curves if curve.meta is None] == [
             "mabwiser",
             "river(settings={'epsilon': 0.1})",
@@ -36,5 +37,5 @@ def test_toml() -> None:
 
 
 def test_the_experiment_can_be_played() -> None:
-    [experiment] = load("adapted-bandits")
+    [experiment] = load_experiment("adapted-bandits")
     assert [base.name for base in experiment.curves[0].bases] == ["mabwiser", "mabwiser", "river", "river"]

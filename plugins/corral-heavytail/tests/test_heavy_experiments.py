@@ -12,7 +12,7 @@ from corral_heavytail.environments.student_t import StudentTArms
 from corral_heavytail.moments import pareto_moment
 from corral_heavytail.plugin import corral_experiments
 
-from corral_core.experiments.experiment import load
+from corral_core.experiments.experiment import load_experiment
 
 NAMES = [entry.name for entry in corral_experiments()]
 
@@ -20,7 +20,7 @@ NAMES = [entry.name for entry in corral_experiments()]
 @pytest.mark.parametrize("name", ["student-t", "student-t-100-arms", "pareto", "pareto-100-arms"])
 def test_the_four_settings_tell_true_moments(name: str) -> None:
     """Those of means up to d/2, rounded up in the second digit at most."""
-    (experiment,) = load(name)
+    (experiment,) = load_experiment(name)
     world: Any = experiment.environment
     epsilon, mean = (1.0 if isinstance(world, StudentTArms) else 0.5), world.dimension / 2
     bases: Any = {base.name: base for base in experiment.curve("corral").bases}
@@ -33,7 +33,7 @@ def test_the_four_settings_tell_true_moments(name: str) -> None:
 
 def test_the_grid_and_its_moments() -> None:
     """0.8^i down to 0.1; the magnitude bounds the moments that there are, of means up to 2."""
-    for experiment in load("unknown-moment"):
+    for experiment in load_experiment("unknown-moment").points:
         bases: Any = experiment.curve("corral").bases
         assert [base.epsilon for base in bases] == pytest.approx(0.8 ** np.arange(11), abs=1e-4)
         world = experiment.environment
@@ -46,7 +46,7 @@ def test_the_grid_and_its_moments() -> None:
 
 def test_magnitudes_bound_what_is_finite() -> None:
     """Of the noise, and of payoffs of means up to 2."""
-    for experiment in load("heavier-tails"):
+    for experiment in load_experiment("heavier-tails").points:
         bases: Any = experiment.curve("corral").bases
         world = experiment.environment
         assert isinstance(world, StudentTArms)
@@ -59,7 +59,7 @@ def test_magnitudes_bound_what_is_finite() -> None:
 
 def test_what_is_believed_of_prizes() -> None:
     """7^(1 + epsilon) is right of a prize of 4; of 100 up to epsilon = 0.4096, and four times too small at 1."""
-    for experiment in load("rare-prizes"):
+    for experiment in load_experiment("rare-prizes").points:
         world = experiment.environment
         assert isinstance(world, PrizeArms)
         for curve in experiment.curves:
@@ -76,7 +76,7 @@ def test_what_is_believed_of_prizes() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_scales_are_the_calibrated_ones(name: str) -> None:
     """Those of docs/heavy-tails.md, found on other problems, in every experiment: none is tuned on its own."""
-    for experiment in load(name):
+    for experiment in load_experiment(name).points:
         student_t = isinstance(experiment.environment, StudentTArms)
         calibrated = {"menu": 0.01 if student_t else 0.002, "tofu": 0.05 if student_t else 0.01, "linucb": 0.5}
         bases: Any = experiment.curve("corral").bases

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from corral_lsvi.environments.nested import NestedLinearMdp
 
-from corral_core.experiments.experiment import load
+from corral_core.experiments.experiment import load_experiment
 
 NAMES = ["unknown-feature-dimension", "unknown-feature-dimension-rates", "unknown-feature-dimension-theory"]
 
@@ -16,7 +16,7 @@ NAMES = ["unknown-feature-dimension", "unknown-feature-dimension-rates", "unknow
 @pytest.mark.parametrize("name", NAMES)
 def test_nested_maps_of_doubling_dimension_and_the_theorems_rate(name: str) -> None:
     """eta = sqrt(M)/(sqrt(T) d^(3/2) H^(3/2)), T in rounds, times H for returns that are scaled by 1/H."""
-    for experiment in load(name):
+    for experiment in load_experiment(name).points:
         world, corral = experiment.environment, experiment.curve("corral")
         assert isinstance(world, NestedLinearMdp)
         bases: Any = corral.bases
@@ -32,7 +32,7 @@ def test_nested_maps_of_doubling_dimension_and_the_theorems_rate(name: str) -> N
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_constants_are_the_calibrated_ones(name: str) -> None:
     """lambda = 0.001 and beta = 2 H sqrt(lambda), found on other problems (docs/reinforcement-learning.md)."""
-    for experiment in load(name):
+    for experiment in load_experiment(name).points:
         world: Any = experiment.environment
         for base in experiment.curve("corral").bases:
             told: Any = base
@@ -41,7 +41,7 @@ def test_constants_are_the_calibrated_ones(name: str) -> None:
 
 
 def test_the_theorems_own_method_has_the_sources_constants() -> None:
-    for experiment in load(NAMES[2]):
+    for experiment in load_experiment(NAMES[2]).points:
         corral = experiment.curve("corral")
         assert corral.options.bias == 1 and corral.options.base_test and corral.options.restart
         assert all(base.bound(0.1) is not None for base in corral.bases)

@@ -17,10 +17,11 @@ import pytest
 from corral_report.page import Page
 from corral_report.report import report
 
-from corral_core.experiments.experiment import parse
+from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import sweep
-from corral_core.runs.folder import Run
-from corral_core.runs.runner import play
+from corral_core.runs.run import Run
+from corral_core.runs.runner import run_experiment
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser: apt-get install chromium brings one")
@@ -138,7 +139,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     axis = {"parameter": "horizon", "values": [30, 60]}
     folder, runs = tmp_path_factory.mktemp("runs"), []
     for name, each in {"one": source, "two": {**source, "name": "Donau" * 20, "sweep": axis}}.items():
-        play([parse(point) for point in sweep(each)], engine="serial", out=folder / name)
+        run_experiment(Experiment([parse_point(point) for point in sweep(each)]), engine="serial", out=folder / name)
         runs.append(Run.open(folder / name))
     return report(runs).html()
 

@@ -16,16 +16,17 @@ from corral_report.export import FORMATS, TABLES, export
 from corral_core import cli
 from corral_core.analysis.statistics import mean_interval
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import parse
+from corral_core.experiments.experiment import Experiment
+from corral_core.experiments.point import parse_point
 from corral_core.runs import runner
-from corral_core.runs.folder import Run
+from corral_core.runs.run import Run
 from corral_core.simulation.record import Record
 
 SOURCE = {
     "name": 'odd, "quoted"\nname',
     "horizon": 9,
     "replicates": 5,
-    "chunk": 2,
+    "chunk_size": 2,
     "environment": {"name": "bernoulli-arms", "means": [0.9, 0.3]},
     "meta": {"name": "corral"},
     "bases": [{"name": "ucb"}, {"name": "epsilon-greedy", "grid": {"c": [1, 100]}}],
@@ -36,7 +37,9 @@ SWEPT = ({"at": "horizon = 5", "horizon": 5}, {"at": "horizon = 9", "horizon": 9
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    runner.play([parse({**SOURCE, **point}) for point in SWEPT], engine="serial", out=tmp_path / "run")
+    runner.run_experiment(
+        Experiment([parse_point({**SOURCE, **point}) for point in SWEPT]), engine="serial", out=tmp_path / "run"
+    )
     return Run.open(tmp_path / "run")
 
 
@@ -160,7 +163,7 @@ def test_of_an_incomplete_run_what_is_there(run: Run, tmp_path: Path, capsys: py
 
 
 def test_one_replicate_and_unknown_regret_leave_gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runner.play([parse({**SOURCE, "replicates": 1})], engine="serial", out=tmp_path / "run")
+    runner.run_experiment(Experiment([parse_point({**SOURCE, "replicates": 1})]), engine="serial", out=tmp_path / "run")
     made = Record.__init__
     monkeypatch.setattr(Record, "__init__", lambda self, **fields: made(self, **{**fields, "regret": None}))
     run = Run.open(tmp_path / "run")
@@ -171,7 +174,7 @@ def test_one_replicate_and_unknown_regret_leave_gaps(tmp_path: Path, monkeypatch
 
 
 def test_a_replicate_without_a_number_leaves_a_gap_in_the_summary(tmp_path: Path, monkeypatch: Any) -> None:
-    runner.play([parse(SOURCE)], engine="serial", out=tmp_path / "run")
+    runner.run_experiment(Experiment([parse_point(SOURCE)]), engine="serial", out=tmp_path / "run")
     made = Record.__init__
 
     def spoiled(self: Record, **fields: Any) -> None:

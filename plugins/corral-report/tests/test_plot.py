@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from corral_core.cli import main
-from corral_core.experiments.experiment import load
-from corral_core.runs.runner import play
+from corral_core.experiments.experiment import load_experiment
+from corral_core.runs.runner import run_experiment
 
 EXPERIMENT = """
 name = "small"
@@ -43,7 +43,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for name, sweep in SWEEPS.items():
         (folder / f"{name}.toml").write_text(EXPERIMENT + sweep)
-        play(load(str(folder / f"{name}.toml")), engine="serial", out=folder / name)
+        run_experiment(load_experiment(str(folder / f"{name}.toml")), engine="serial", out=folder / name)
     return folder
 
 
@@ -120,7 +120,7 @@ def test_an_incomplete_run_is_drawn_as_far_as_it_goes(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "cut"
-    play(load(str(runs / "plain.toml")), engine="serial", out=run)
+    run_experiment(load_experiment(str(runs / "plain.toml")), engine="serial", out=run)
     chunks = sorted((run / "chunks").iterdir())
     chunks[0].unlink()
     said = corral(capsys, run, "--kind", "regret", "--format", "svg")
@@ -157,7 +157,7 @@ def test_a_folder_is_not_taken_for_an_experiment_of_its_name(
 
 def test_probabilities_that_never_change_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "uniform.toml").write_text(EXPERIMENT.replace('"corral"', '"uniform"'))
-    play(load(str(tmp_path / "uniform.toml")), engine="serial", out=tmp_path / "run")
+    run_experiment(load_experiment(str(tmp_path / "uniform.toml")), engine="serial", out=tmp_path / "run")
     corral(capsys, tmp_path / "run")
     assert files(tmp_path / "run" / "plots") == {"regret.png", "plays.png", "rates.png"}
     assert "with the same probability" in refused(capsys, tmp_path / "run", "--kind", "probabilities")

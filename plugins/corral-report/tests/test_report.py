@@ -21,12 +21,13 @@ from corral_report.words import settings_in_words
 from corral_core.analysis.statistics import mean_interval
 from corral_core.cli import main
 from corral_core.errors import CorralError
-from corral_core.experiments.experiment import load, parse
+from corral_core.experiments.experiment import Experiment, load_experiment
+from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import sweep
 from corral_core.runs.description import PointDescription
-from corral_core.runs.folder import Run
 from corral_core.runs.results import Result
-from corral_core.runs.runner import play
+from corral_core.runs.run import Run
+from corral_core.runs.runner import run_experiment
 from corral_core.terminal import number
 
 SMALL: dict[str, Any] = {
@@ -34,7 +35,7 @@ SMALL: dict[str, Any] = {
     "question": "Which is better?",
     "horizon": 60,
     "replicates": 4,
-    "chunk": 2,
+    "chunk_size": 2,
     "seed": 3,
     "environment": {"name": "bernoulli-arms", "arms": 3},
     "meta": {"name": "corral"},
@@ -44,8 +45,8 @@ SMALL: dict[str, Any] = {
 
 
 def make(folder: Path, **changes: Any) -> Run:
-    points = [parse(point) for point in sweep({**SMALL, **changes})]
-    play(points, engine="serial", out=folder)
+    points = [parse_point(point) for point in sweep({**SMALL, **changes})]
+    run_experiment(Experiment(points), engine="serial", out=folder)
     return Run.open(folder)
 
 
@@ -124,7 +125,7 @@ def test_a_sweep_of_horizons_shows_exponents(horizons: Run) -> None:
 
 def test_settings_that_differ_from_point_to_point_are_told_apart() -> None:
     axis = {"parameter": "environment.low", "values": [0.1, 0.2]}
-    points = settings([parse(point) for point in sweep({**SMALL, "preset": "theory", "sweep": axis})])
+    points = settings([parse_point(point) for point in sweep({**SMALL, "preset": "theory", "sweep": axis})])
     points = tuple(attrs.evolve(point, at=point.at.replace("low", "<low>")) for point in points)
     said = dict(settings_in_words(points))
     assert said["environment"] == [
@@ -256,10 +257,10 @@ def test_names_of_curves_are_escaped(run: Run) -> None:
     (setting,) = run.points
     lines = {line.name: attrs.evolve(line, name=nasty + line.name, choices=(nasty,)) for line in setting.lines}
     setting = attrs.evolve(setting, lines=tuple(lines.values()), name=nasty, question=nasty)
-    found = [attrs.evolve(each, setting=setting, line=lines[each.line.name]) for each in run.results()]
+    found = [attrs.evolve(each, setting=setting, line=lines[each.curve.name]) for each in run.results()]
     page = report([Altered(run, (setting,), found)]).html()  # type: ignore[list-item]
     assert "<script" not in page
-    assert [row[0] for row in rows(page) if len(row) == 6][1:] == [each.line.name for each in found]
+    assert [row[0] for row in rows(page) if len(row) == 6][1:] == [each.curve.name for each in found]
 
 
 def test_numbers_that_are_none_are_left_out(run: Run) -> None:
@@ -293,7 +294,7 @@ def test_where_nobody_knows_the_regret_rewards_are_shown(run: Run) -> None:
     ],
 )
 def test_a_registered_experiment_is_played_by_its_name(name: str, changes: dict[str, int], command: str) -> None:
-    again = repetition(settings(load(name, **changes)))
+    again = repetition(settings(load_experiment(name, **changes)))
     assert again.commands == (command,) and again.registered
 
 
@@ -308,7 +309,7 @@ def test_the_file_on_the_page_is_the_experiment(which: str, request: pytest.Fixt
     again = repetition(run.points)
     ((name, text),) = again.files.items()
     assert again.commands == (f"corral run {name} --out {name.removesuffix('.toml')}",) and not again.registered
-    points = [parse(point) for point in sweep(tomllib.loads(text))]
+    points = [parse_point(point) for point in sweep(tomllib.loads(text))]
     assert resolved(settings(points)) == resolved(run.points)
     page = report([run]).html()
     (shown,) = re.findall(r"<details>.*?<code>(.*?)</code>", page, re.DOTALL)
@@ -320,7 +321,7 @@ def test_the_file_on_the_page_plays_the_same_chunks(which: str, request: pytest.
     run: Run = request.getfixturevalue(which)
     ((name, text),) = repetition(run.points).files.items()
     (tmp_path / name).write_text(text, "utf-8")
-    play(load(str(tmp_path / name)), engine="serial", out=tmp_path / "again")
+    run_experiment(load_experiment(str(tmp_path / name)), engine="serial", out=tmp_path / "again")
     first, second = (
         [line for line in (folder / "SHA256SUMS").read_text().splitlines() if "chunks/" in line]
         for folder in (run.path, tmp_path / "again")
@@ -340,7 +341,7 @@ def test_the_file_on_the_page_plays_the_same_chunks(which: str, request: pytest.
     ids=lambda axis: axis["parameter"],
 )
 def test_any_sweep_becomes_one_file(axis: dict[str, Any]) -> None:
-    points = [{**point, "chunk": 2} for point in sweep({**SMALL, "sweep": axis})]
+    points = [{**point, "chunk_size": 2} for point in sweep({**SMALL, "sweep": axis})]
     ((name, text),) = experiment_files(points, "a b").items()
     assert name == "a-b.toml"
     assert sweep(tomllib.loads(text)) == points

@@ -8,7 +8,7 @@ import pytest
 from corral_tabular.environments.riverswim import RiverSwim
 
 from corral_core.engines.chunks import run_chunk
-from corral_core.experiments.experiment import load, load_stated
+from corral_core.experiments.experiment import load_experiment
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from corral_core.experiments.experiment import load, load_stated
 )
 def test_the_papers_third_figure(name: str, bases: list[str]) -> None:
     """Ten runs of smoothed CORRAL with eta = 15/sqrt(T), bases alone as they are, bands of .3 standard deviations."""
-    (experiment,), found = load_stated(name)
+    (experiment,), found = load_experiment(name)
     corral = experiment.curve("corral")
     assert (experiment.replicates, experiment.horizon, found.band) == (10, 4000, 0.3)
     assert experiment.environment == RiverSwim()
@@ -35,7 +35,7 @@ def test_the_papers_third_figure(name: str, bases: list[str]) -> None:
 
 def test_the_figure_plays_the_defect_and_the_words_do_not() -> None:
     curves = {"riverswim": "ucrl2(aliased=True)", "riverswim-qlearning": "ucrl2"}
-    figure, words = (load(name)[0].curve(curve).bases[0] for name, curve in curves.items())
+    figure, words = (load_experiment(name).points[0].curve(curve).bases[0] for name, curve in curves.items())
     told: Any = (figure, words)
     assert (told[0].version, told[0].aliased) == ("tabularl", True)
     assert (told[1].version, told[1].aliased) == ("jaksch", False)
@@ -47,7 +47,7 @@ def test_corral_leaves_the_left_bank() -> None:
 
     Over six other seeds the ratio was 0.73 with a spread of 0.18 a row, so that 0.9 is five standard errors away.
     """
-    (experiment,) = load("riverswim", horizon=1000, replicates=30)
+    (experiment,) = load_experiment("riverswim", horizon=1000, replicates=30)
     corral, psrl = (run_chunk(experiment, name, 0).regret for name in ("corral", "psrl"))
     stuck = 1000 * (RiverSwim().river.optimal[0, 0, 0].max() - 0.1)
     assert corral is not None and psrl is not None

@@ -9,7 +9,7 @@ import pytest
 
 from corral_core import cli
 from corral_core.cli.bench.workloads import experiment
-from corral_core.experiments.experiment import parse
+from corral_core.experiments.point import parse_point
 
 
 def bench(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
@@ -60,7 +60,7 @@ def test_an_unknown_workload(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_workload_is_the_yardsticks() -> None:
     """Eighteen rates from 1 to 2T, arms .5 and .45, and rates that follow from the horizon in plays."""
-    workload = parse(experiment("epsilon", 512, 50_000))
+    workload = parse_point(experiment("epsilon", 512, 50_000))
     (corral,) = workload.curves
     assert len(corral.bases) == 18
     assert corral.meta.eta == 20 / 50_000**0.5  # type: ignore[union-attr]
@@ -70,7 +70,7 @@ def test_the_workload_is_the_yardsticks() -> None:
 
 def test_arms_is_the_yardsticks() -> None:
     """UCB and LinUCB on fifty arms, delta .01, S = 1.5, eta = 1/sqrt(T) with T in plays."""
-    workload = parse(experiment("arms", 512, 10_000))
+    workload = parse_point(experiment("arms", 512, 10_000))
     (corral,) = workload.curves
     ucb, linucb = corral.bases
     assert (ucb.delta, linucb.delta, linucb.norm, linucb.dimension) == (0.01, 0.01, 1.5, 2)  # type: ignore[attr-defined]

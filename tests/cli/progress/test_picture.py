@@ -12,14 +12,14 @@ from pathlib import Path
 
 import attrs
 import pytest
+from corral_core.cli.progress.picture import Picture
+from corral_core.cli.progress.watching import Course, Live
 from rich.cells import cell_len
 from rich.console import Console
 
-from corral_core.cli.progress.picture import Picture
-from corral_core.cli.progress.watching import Course, Live
 from corral_core.engines.progress import Progress
-from corral_core.experiments.experiment import Experiment
-from corral_core.runs.runner import play
+from corral_core.experiments.point import Point
+from corral_core.runs.runner import run_experiment
 
 sys.path.insert(0, str(Path(__file__).parent))
 from watched import HORIZON, Clock, experiment, message, task_of
@@ -73,7 +73,7 @@ class Terminal:
 class Stage:
     """A live view with its terminal and clock."""
 
-    def __init__(self, points: list[Experiment], columns: int = 80, rows: int = 24) -> None:
+    def __init__(self, points: list[Point], columns: int = 80, rows: int = 24) -> None:
         self.file, self.clock, self.terminal = io.StringIO(), Clock(), Terminal(columns)
         self.console = Console(
             file=self.file, width=columns, height=rows, force_terminal=True, color_system=None, _environ={}
@@ -162,7 +162,7 @@ def test_the_points_under_way_are_shown() -> None:
 ODD = "ü" * 30 + "漢字" * 20 + "\x1b[31m\n"
 
 
-def crowded() -> list[Experiment]:
+def crowded() -> list[Point]:
     """Twenty curves over eighteen bases at three points; names that are long, wide and full of control signs."""
     points = experiment(18, sweep={"parameter": "horizon", "values": [200, 400, 800]})
     odd = [attrs.evolve(point.curves[0], name=ODD, labels=(ODD, *point.curves[0].labels[1:])) for point in points]
@@ -172,7 +172,7 @@ def crowded() -> list[Experiment]:
     ]
 
 
-def begun(points: list[Experiment], running: int) -> Course:
+def begun(points: list[Point], running: int) -> Course:
     """So many curves of every point under way, and as many ended."""
     course = Course(points, Clock())
     for place, point in enumerate(points):
@@ -279,7 +279,7 @@ def test_a_whole_run_is_watched() -> None:
     """Every message of a real run: all is done at the end, and the means are those of the result."""
     points = experiment(horizon=40)
     stage = Stage(points)
-    results = play(points, engine="serial", watch=stage.live)
+    results = run_experiment(Experiment(points), engine="serial", watch=stage.live)
     course = stage.live._course
     assert (course.percent, course.ended) == (100, 4)
     for standing, result in zip(course.points[0], results, strict=True):
@@ -290,10 +290,10 @@ def test_a_whole_run_is_watched() -> None:
 
 SCRIPT = """
 from corral_core.cli.progress.watching import watcher
-from corral_core.experiments.experiment import load
-from corral_core.runs.runner import play
-points = load("quickstart", replicates=2, horizon=2000)
-play(points, engine="serial", watch=watcher(points, quiet=False, as_json=False))
+from corral_core.experiments.experiment import Experiment, load_experiment
+from corral_core.runs.runner import run_experiment
+points = load_experiment("quickstart", replicates=2, horizon=2000)
+run_experiment(Experiment(points), engine="serial", watch=watcher(points, quiet=False, as_json=False))
 """
 
 

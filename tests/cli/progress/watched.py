@@ -6,25 +6,25 @@ from typing import Any
 
 from corral_core.engines.chunks import Task
 from corral_core.engines.progress import Progress
-from corral_core.experiments.experiment import Experiment, parse
+from corral_core.experiments.point import Point, parse_point
 from corral_core.experiments.source import sweep
 
 HORIZON = 400
 
 
-def experiment(bases: int = 2, **changes: Any) -> list[Experiment]:
+def experiment(bases: int = 2, **changes: Any) -> list[Point]:
     """Two metas and their bases alone; five replicates in chunks of two make chunks of 2, 2 and 1."""
     source: dict[str, Any] = {
         "name": "watched",
         "horizon": HORIZON,
         "replicates": 5,
-        "chunk": 2,
+        "chunk_size": 2,
         "environment": {"name": "bernoulli-arms", "means": [0.5, 0.3]},
         "meta": {"name": "corral"},
         "bases": [{"name": "epsilon-greedy", "grid": {"c": [float(c) for c in range(1, bases + 1)]}}],
         "compare": {"metas": [{"name": "exp3p"}]},
     }
-    return [parse(point) for point in sweep({**source, **changes})]
+    return [parse_point(point) for point in sweep({**source, **changes})]
 
 
 class Clock:
@@ -34,12 +34,12 @@ class Clock:
         return self.now
 
 
-def task_of(points: list[Experiment], curve: str, chunk: int, point: int = 0) -> Task:
+def task_of(points: list[Point], curve: str, chunk: int, point: int = 0) -> Task:
     return Task(point, curve, chunk, points[point].rows(chunk), points[point].horizon)
 
 
 def message(
-    points: list[Experiment], curve: str, chunk: int, plays: int, value: float, point: int = 0, known: bool = True
+    points: list[Point], curve: str, chunk: int, plays: int, value: float, point: int = 0, known: bool = True
 ) -> Progress:
     bases = len(points[point].curve(curve).labels)
     chances = tuple((base + 1) / (bases * (bases + 1) / 2) for base in range(bases))

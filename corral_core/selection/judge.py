@@ -1,0 +1,167 @@
+"""Judging: gain, bias, base test, restarts and drops.
+
+    gain of a round = weighted rewards of its steps, scaled to [0, 1] and clipped  -  bias * min(U_j(s)/s, 1)
+
+The base test drops base j when the sum of r2 - r1 over its n whole rounds since its last restart exceeds
+
+    U_j(n) + 2 sqrt(2 n v ln(4 T M / delta))
+
+with v the variance proxy of r2 - r1. Source: Pacchiano et al., "Model selection in contextual stochastic bandit
+problems", 2020, Section 4 and Appendix A; `docs/errata.md` lists what differs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from corral_core.bounds import BoundTable
+from corral_core.metas.sampling import among
+from corral_core.protocols.meta import Meta, MetaProblem
+from corral_core.protocols.problem import Problem
+from corral_core.rows import Array
+from corral_core.selection.options import Options
+from corral_core.selection.round import Round
+from corral_core.selection.validation import choice_of, verdict_of
+
+
+class Judge:
+    """The judge of a base alone, which is always chosen and never dropped or restarted."""
+
+    needs_plays = False  # whether a round must note s of the chosen bases
+
+    def __init__(self, bases: int, rows: int) -> None:
+        self.active = np.ones((bases, rows), dtype=bool)
+        self.restarts = np.zeros((bases, rows), dtype=np.int64)
+        self._first = np.zeros(rows, dtype=np.intp)
+
+    def choose(self, rng: Generator) -> tuple[Array, Array | None]:
+        """The base of each row, and its probability (None if the choice is deterministic)."""
+        return self._first, None
+
+    @property
+    def probabilities(self) -> Array:
+        """(bases, rows): the probability with which each base would be chosen now."""
+        return np.ones(self.active.shape)
+
+    def told(self, turn: Round, step: int, reward: Array) -> Array | None:
+        """Take the rewards of a step into account; a (bases, rows) mask of bases to restart, or None."""
+        return None
+
+
+class MetaJudge(Judge):
+    """Judges the bases for a meta-algorithm, which learns the gain of every round."""
+
+    def __init__(
+        self, meta: Meta, told: MetaProblem, problem: Problem, options: Options, rows: int, weights: tuple[float, ...]
+    ) -> None:
+        super().__init__(told.bases, rows)
+        self.meta = meta
+        self.state = meta.init(rows, told)
+        self.needs_plays = bool(options.bias)
+        self._low, high = problem.range
+        self._span = (high - self._low) or 1.0
+        self._options, self._weights = options, weights
+        bounds = BoundTable([bound for bound in told.bounds if bound is not None], options.bound)
+        self._bounds = bounds
+        noise = None if problem.noise is None else problem.noise / self._span
+        self._base_test = BaseTest(bounds, told, rows, noise, meta.clip) if options.base_test else None
+
+    def choose(self, rng: Generator) -> tuple[Array, Array | None]:
+        bases, rows = self.active.shape
+        return choice_of(self.meta, self.meta.choose(self.state, self.active, rng), bases, rows)
+
+    @property
+    def probabilities(self) -> Array:
+        return among(self.active, self.meta.probabilities(self.state))
+
+    def told(self, turn: Round, step: int, reward: Array) -> Array | None:
+        scaled = (reward - self._low) / self._span
+        turn.told += 1
+        if self._base_test is not None:
+            compared = self._base_test.compared(scaled)
+            turn.difference += compared if step else -compared
+            if turn.told == len(self._weights):
+                self._drop(self._base_test.broken(turn, self.restarts))
+        weight = self._weights[step]
+        if not weight:
+            return None
+        turn.gain += weight * clipped(scaled, self.meta.clip)
+        turn.unpaid -= 1
+        return self._update(turn) if turn.unpaid == 0 else None
+
+    def _update(self, turn: Round) -> Array | None:
+        gain = turn.gain
+        if self._options.bias:
+            average = self._bounds(turn.chosen, turn.plays) / turn.plays
+            gain = gain - self._options.bias * np.minimum(average, 1.0)
+        verdict = self.meta.update(self.state, turn.chosen, turn.probability, gain, self.active)
+        verdict = verdict_of(self.meta, verdict, *self.active.shape)
+        if verdict is None:
+            return None
+        self._drop(verdict.drop)
+        if not self._options.restart or verdict.restart is None:
+            return None
+        restart: Array = verdict.restart & self.active
+        self.restarts += restart
+        if self._base_test is not None:
+            self._base_test.forget(restart)
+        return restart
+
+    def _drop(self, drop: Array | None) -> None:
+        if drop is None:
+            return
+        left = self.active & ~drop
+        left[:, ~left.any(axis=0)] = self.active[:, ~left.any(axis=0)]  # the last one is never dropped
+        self.active = left
+
+
+class BaseTest:
+    """Finds bases that break their own bound.
+
+    If the scale of the noise is unknown, rewards are clipped as the meta's are: with heavy tails a single reward would
+    decide.
+    """
+
+    def __init__(
+        self, bounds: BoundTable, told: MetaProblem, rows: int, noise: float | None, clip: tuple[float, float]
+    ) -> None:
+        """`noise` is the sub-Gaussian scale of the noise in units of the reward range; None if it is unknown."""
+        self._bounds = bounds
+        self._clip = clip if noise is None else None
+        low, high = clip
+        # The means add 1 and the noise of two rewards twice its own; clipped rewards differ by the clip's width at most.
+        spread = (high - low) ** 2 if noise is None else 1 + 2 * noise**2
+        self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
+        self._excess = np.zeros((told.bases, rows))  # sum of r2 - r1 over whole rounds
+        self._rounds = np.zeros((told.bases, rows), dtype=np.int64)  # how many whole rounds
+
+    def compared(self, scaled: Array) -> Array:
+        """The reward of a step as the test compares it."""
+        return scaled if self._clip is None else clipped(scaled, self._clip)
+
+    def broken(self, turn: Round, restarts: Array) -> Array | None:
+        """A (bases, rows) mask of the bases that break their bound with this round; None if none does."""
+        same = turn.restarts == restarts.take(turn.at)
+        chosen, at = turn.chosen[same], turn.at[same]
+        excess = self._excess.take(at) + turn.difference[same]
+        rounds = self._rounds.take(at) + 1
+        self._excess.reshape(-1)[at], self._rounds.reshape(-1)[at] = excess, rounds
+        broken = excess > self._bounds(chosen, rounds) + self._width * np.sqrt(rounds)
+        if not broken.any():
+            return None
+        found = np.zeros(restarts.shape, dtype=bool)
+        found.reshape(-1)[at[broken]] = True
+        return found
+
+    def forget(self, restarted: Array) -> None:
+        """Start counting again for bases that restart."""
+        self._excess[restarted], self._rounds[restarted] = 0.0, 0
+
+
+def clipped(scaled: Array, clip: tuple[float, float]) -> Array:
+    """Scaled rewards, clipped."""
+    found: Array = np.minimum(np.maximum(scaled, clip[0]), clip[1])
+    return found

@@ -1,0 +1,72 @@
+"""A round in progress: one choice of the meta-algorithm, the learners that take part, and the tickets of its steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from corral_core.players.plain import Player
+from corral_core.protocols.problem import Observation
+from corral_core.rows import Array
+
+
+@attrs.define(eq=False)
+class Block:
+    """Kin bases, played as one: learner number slot * rows + row."""
+
+    members: Array  # numbers of its bases
+    player: Player
+
+
+@attrs.define(eq=False)
+class Part:
+    """The share of a block in a round."""
+
+    block: Block
+    rows: Array  # the row of each learner that takes part
+    learners: Array
+    at: Array  # index of each learner's base and row in flat (bases, rows) arrays
+    restarts: Array | None  # restarts of each learner when the round began; None if learners never restart
+    whole: bool  # whether the rows are all rows, in order
+
+
+@attrs.define(eq=False)
+class Round:
+    """One choice of the meta-algorithm, and what has come of it so far."""
+
+    chosen: Array
+    probability: Array | None
+    at: Array  # index of the chosen bases in flat (bases, rows) arrays
+    restarts: Array  # restarts of the chosen bases when the round began
+    parts: list[Part]
+    plays: Array  # s of the chosen bases
+    gain: Array
+    difference: Array  # reward of step 2 minus reward of step 1
+    asked: int = 0
+    unpaid: int = 0  # steps that count for the gain and have not been told
+    told: int = 0
+
+
+@attrs.define(eq=False)
+class Ticket:
+    """One step of a round: which base acts, with which policy, what it observed and decided."""
+
+    round: Round
+    step: int
+    policies: list[Any]
+    observation: Observation
+    decisions: list[list[Any]]  # of every part, one per call of `ask`
+    actions: Array
+    seen: list[Observation] = attrs.Factory(list)  # the rows of the observation that each part sees
+    told: bool = False
+
+    @property
+    def chosen(self) -> Array:
+        """The base of each row."""
+        return self.round.chosen
+
+    @property
+    def probability(self) -> Array | None:
+        """The probability with which it was chosen; None if the choice was deterministic."""
+        return self.round.probability
