@@ -36,6 +36,7 @@ may stand beside all this (`experiments/claims.py`); it is checked, but it is no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -46,11 +47,15 @@ from corral_core.experiments.point import Point, parse_point
 from corral_core.experiments.source import Source, read, sweep
 
 
+def _as_tuple(points: Iterable[Point]) -> tuple[Point, ...]:
+    return tuple(points)
+
+
 @attrs.frozen
 class Experiment:
     """What a file describes: its points, one unless an axis is swept, and what a paper says about it."""
 
-    points: tuple[Point, ...] = attrs.field(converter=tuple)
+    points: tuple[Point, ...] = attrs.field(converter=_as_tuple)
     stated: Stated = attrs.field(factory=Stated)
 
     @property

@@ -8,7 +8,8 @@ import numpy as np
 
 from corral_core.errors import CorralError
 from corral_core.rows import Array, Rows
-from corral_core.selection.selection import Selection, Ticket
+from corral_core.selection.round import Ticket
+from corral_core.selection.selection import Selection
 from corral_core.simulation.curve import Curve
 
 CHECKPOINTS = 200

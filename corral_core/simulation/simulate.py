@@ -15,7 +15,8 @@ from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array
 from corral_core.selection.options import PRESETS
-from corral_core.selection.selection import Selection, Ticket
+from corral_core.selection.round import Ticket
+from corral_core.selection.selection import Selection
 from corral_core.simulation.curve import Curve
 from corral_core.simulation.record import Listener, Record, _Recorder
 
