@@ -184,8 +184,8 @@ WRONG = [
     # what does not go together
     ("top", 'horizon = 20\npreset = "theorie"', "preset must be paper or theory or practice"),
     ("more", "[options]\nplayer = 'plain'\nbase_test = true", "base_test compares the two steps of a smoothed base"),
-    ("base", 'name = "lower-bound-sqrt-base"', "lives in lower-bound-sqrt alone, not in bernoulli-arms"),
-    ("base", 'name = "lower-bound-unknown-rate-base"', "lives in lower-bound-unknown-rate alone"),
+    ("base", 'name = "lower-bound-sqrt-base"', "works only in lower-bound-sqrt, not in bernoulli-arms"),
+    ("base", 'name = "lower-bound-unknown-rate-base"', "works only in lower-bound-unknown-rate, not in bernoulli-arms"),
     ("environment", 'name = "gaussian-arms"\nlow = -1e308\nhigh = 1e308', "span more than a number can hold"),
     ("base", 'name = "rate"\n[compare]\nbases = [{ name = "rate" }]', "would draw 'rate' twice"),
     # sweeps
