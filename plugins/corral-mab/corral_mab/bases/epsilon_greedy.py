@@ -57,7 +57,7 @@ class EpsilonGreedy(Base):
         "16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) (K-1))^(1/3) s^(2/3) for more; times the reward range"
     )
 
-    c: float = knob(1.0, help="exploration: plays a random arm with probability min(1, c/s)", validator=gt(0))
+    c: float = knob(1.0, help="exploration: in state s, a random arm with probability min(1, c/s)", validator=gt(0))
     arms: int = fitted(help="number of arms K", validator=ge(1))
     noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
     low: float = fitted(help="lowest mean reward")
