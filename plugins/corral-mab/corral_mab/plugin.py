@@ -19,12 +19,12 @@ def corral_bases() -> list[Entry]:
         Entry("rate", "Regret exactly c s^alpha, for tests of theory", "corral_mab.bases.rate:Rate"),
         Entry(
             "lower-bound-sqrt-base",
-            "Optimal, or errs less and less often: the bases of the square-root lower bound",
+            "Optimal, or errs less and less often: the square-root lower bound's bases",
             "corral_mab.bases.lower_bounds:SqrtBase",
         ),
         Entry(
             "lower-bound-unknown-rate-base",
-            "Explores at a fixed rate and may switch: the bases of the unknown-rate lower bound",
+            "Explores at a fixed rate and may switch: the unknown-rate lower bound's bases",
             "corral_mab.bases.lower_bounds:UnknownRateBase",
         ),
     ]

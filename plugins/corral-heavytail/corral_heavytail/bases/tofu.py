@@ -91,7 +91,9 @@ class Tofu(Optimistic):
     moment: float | None = moment_field("b, the moment E|y|^(1 + epsilon) of a payoff", gt(0))
     magnitude: float | None = magnitude_field()
     switching: float = parameter(
-        0.05, help="C: the policy changes only when det V has grown by a factor 1 + C (0: always)", validator=MODERATE
+        0.05,
+        help="C: the policy changes only when det V has grown by a factor 1 + C (0: at every play)",
+        validator=MODERATE,
     )
     arms: int = fitted(help="number of arms", validator=ge(1))
     horizon: int = horizon_field()
