@@ -143,7 +143,7 @@ WRONG = [
     ("top", "horizon = 20\ndelta = nan", "delta must be finite"),
     ("environment", 'name = "bernoulli-arms"\nmeans = [0.5, nan]', "means[1] must be finite"),
     ("environment", 'name = "bernoulli-arms"\nmeans = [0.5, 1.2]', "the mean 1.2 lies outside [0.0, 1.0]"),
-    ("environment", 'name = "bernoulli-arms"\nmeans = []', "means must name at least one arm"),
+    ("environment", 'name = "bernoulli-arms"\nmeans = []', "means must have at least one value"),
     ("environment", 'name = "bernoulli-arms"\narms = 0', "arms"),
     ("environment", 'name = "bernoulli-arms"\nhigh = 3', "low and high must lie in [0, 1]"),
     ("environment", 'name = "bernoulli-arms"\nlow = 1', "low must be less than high"),
