@@ -143,7 +143,7 @@ WRONG = [
     ("top", "horizon = 20\ndelta = nan", "delta must be finite"),
     ("environment", 'name = "bernoulli-arms"\nmeans = [0.5, nan]', "means[1] must be finite"),
     ("environment", 'name = "bernoulli-arms"\nmeans = [0.5, 1.2]', "the mean 1.2 lies outside [0.0, 1.0]"),
-    ("environment", 'name = "bernoulli-arms"\nmeans = []', "means must name at least one arm"),
+    ("environment", 'name = "bernoulli-arms"\nmeans = []', "means must have at least one value"),
     ("environment", 'name = "bernoulli-arms"\narms = 0', "arms"),
     ("environment", 'name = "bernoulli-arms"\nhigh = 3', "low and high must lie in [0, 1]"),
     ("environment", 'name = "bernoulli-arms"\nlow = 1', "low must be less than high"),
@@ -184,8 +184,8 @@ WRONG = [
     # what does not go together
     ("top", 'horizon = 20\npreset = "theorie"', "preset must be paper or theory or practice"),
     ("more", "[options]\nplayer = 'plain'\nbase_test = true", "base_test compares the two steps of a smoothed base"),
-    ("base", 'name = "lower-bound-sqrt-base"', "lives in lower-bound-sqrt alone, not in bernoulli-arms"),
-    ("base", 'name = "lower-bound-unknown-rate-base"', "lives in lower-bound-unknown-rate alone"),
+    ("base", 'name = "lower-bound-sqrt-base"', "works only in lower-bound-sqrt, not in bernoulli-arms"),
+    ("base", 'name = "lower-bound-unknown-rate-base"', "works only in lower-bound-unknown-rate, not in bernoulli-arms"),
     ("environment", 'name = "gaussian-arms"\nlow = -1e308\nhigh = 1e308', "span more than a number can hold"),
     ("base", 'name = "rate"\n[compare]\nbases = [{ name = "rate" }]', "would draw 'rate' twice"),
     # sweeps

@@ -1,10 +1,10 @@
-"""Estimates of generalised linear models as bases keep them: what was played, and theta, refitted when it is asked for.
+"""Estimates of generalised linear models: past plays, and theta, which is refitted on request.
 
-A row has one estimate or several (of SupCB-GLM, one a level). Of fixed arms the number of plays and the sum of the
-rewards of each are all that matters, so that a fit costs the same however long one has played. Where arms change, every
-play is logged; a fit then reads all of a row's plays, and bases ask for few.
+A row has one estimate or several (SupCB-GLM has one per level). For fixed arms, only the number of plays and the sum of
+rewards of each arm matter, so the cost of a fit does not grow with the number of plays. If arms change, every play is
+logged; a fit then reads all plays of a row, and bases request few fits.
 
-A fit that does not converge leaves the last estimate in force, is counted in `failures`, and warns.
+If a fit does not converge, the last estimate stays in force, `failures` counts it, and a warning is issued.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from corral_core.rows import Array, Rows
 from corral_glm.fit import fit
 from corral_glm.links import Link
 
-AT_ONCE = 2**21  # numbers of features that are fitted together
-EVERY = -1  # the part of a play that every estimate of its row learns from
+AT_ONCE = 2**21  # how many numbers (plays times features) are fitted together
+EVERY = -1  # used as a part: every estimate of the row learns from the play
 
 
 class Paid(Rows):
-    """A play, where arms change."""
+    """A logged play, if arms change."""
 
     x: Array  # (rows, d)
     reward: Array
@@ -33,15 +33,15 @@ class Paid(Rows):
 
 class Estimates(Rows):
     theta: Array  # (rows, parts, d)
-    converged: Array  # (rows, parts), whether the last fit did
-    failures: Array  # (rows, parts), how many fits did not
-    plays: Array | None = None  # (rows, parts, arms), of fixed arms
+    converged: Array  # (rows, parts), whether the last fit converged
+    failures: Array  # (rows, parts), how many fits did not converge
+    plays: Array | None = None  # (rows, parts, arms), if arms are fixed
     total: Array | None = None  # (rows, parts, arms), the sums of their rewards
-    log: Log | None = None  # else
+    log: Log | None = None  # if arms change
 
     @classmethod
     def fresh(cls, rows: int, parts: int, dimension: int, arms: int | None) -> Estimates:
-        """Estimates that have seen nothing, of so many fixed arms, or (None) of arms that change."""
+        """Estimates before the first play; `arms` is the number of fixed arms, or None if arms change."""
         theta = np.zeros((rows, parts, dimension))
         converged, failures = np.ones((rows, parts), dtype=bool), np.zeros((rows, parts), dtype=np.int64)
         if arms is None:
@@ -50,12 +50,12 @@ class Estimates(Rows):
 
 
 def logged_bytes(plays: int, dimension: int) -> int:
-    """What so many plays take, where arms change."""
+    """The bytes that the log of this many plays takes, if arms change."""
     return plays * (8 * (dimension + 1) + 1)
 
 
 def record(estimates: Estimates, rows: Array, part: Array, action: Array, x: Array, reward: Array) -> None:
-    """One more play of each of these rows, for this part of it."""
+    """Record one play for each of these rows, for this part of it."""
     if estimates.log is not None:
         entry = Paid(np.asarray(x, dtype=np.float64), np.asarray(reward, dtype=np.float64), part.astype(np.int8))
         estimates.log.append(rows, entry)
@@ -71,7 +71,7 @@ def record(estimates: Estimates, rows: Array, part: Array, action: Array, x: Arr
 def refit(
     estimates: Estimates, rows: Array, part: Array, features: Array | None, link: Link, penalty: float, name: str
 ) -> None:
-    """theta of this part of each of these rows, anew; `features` are those of fixed arms."""
+    """Refit theta of this part of each of these rows; `features` are those of fixed arms, or None."""
     failed = 0
     for some, x, y, weight in _plays(estimates, rows, part, features):
         at = rows[some], part[some]
@@ -81,7 +81,7 @@ def refit(
         failed += int((~converged).sum())
     if failed:
         warnings.warn(
-            f"{name}: a fit with the {link.name} link did not converge; the estimate before it stays in force",
+            f"{name}: a fit with the {link.name} link did not converge; the previous estimate stays in force",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -90,14 +90,14 @@ def refit(
 def _plays(
     estimates: Estimates, rows: Array, part: Array, features: Array | None
 ) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Numbers of these rows, and the plays of each that this part learned from: x, reward and weight."""
+    """Yield indices into these rows, with the plays of each that this part learned from: x, reward and weight."""
     if estimates.log is None:
         assert estimates.plays is not None and estimates.total is not None and features is not None
         plays, total = estimates.plays[rows, part], estimates.total[rows, part]
         yield np.arange(len(rows)), features.take(rows, axis=0), total / np.maximum(plays, 1), plays
         return
     length = estimates.log.length.take(rows)
-    # plays are padded to the next power of two, which depends on a row's own plays alone: so do the sums over them
+    # plays are padded to the next power of two, so that sums over them depend only on the row's own plays
     size = np.left_shift(1, np.frexp(np.maximum(length, 8) - 1.0)[1])
     for some in _batches(size, estimates.theta.shape[2]):
         index = np.arange(size[some[0]])
@@ -117,7 +117,7 @@ def _plays(
 
 
 def _batches(size: Array, dimension: int) -> Iterator[Array]:
-    """Numbers of rows with as many plays, after padding, and no more of them than memory should hold at a time."""
+    """Yield indices of rows that have equally many plays after padding, in batches small enough for memory."""
     for padded in np.unique(size):
         alike = np.flatnonzero(size == padded)
         some = max(1, AT_ONCE // (int(padded) * dimension))

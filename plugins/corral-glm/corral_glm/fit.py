@@ -1,28 +1,27 @@
 """The estimate of a generalised linear model, for many rows at once.
 
-A rising link: the root theta of
+For a rising link, theta is the root of
 
     sum_i w_i (y_i - mu(<x_i, theta>)) x_i = lambda theta,
 
-which is the regularised maximum likelihood estimate where mu is a canonical link, and the estimate of Li, Lu and Zhou
-2017 with a ridge for any other. The left side less the right one is the gradient of a strictly concave function, so
-that there is one root, also for data that a plane separates. Newton's method finds it; a step is halved while the
-derivative along it comes out with the other sign and more than a tenth of its size, for which mu and its slope are all
-that is needed.
+which is the regularised maximum likelihood estimate if mu is a canonical link, and the estimate of Li, Lu and Zhou 2017
+with a ridge otherwise. The left side minus the right side is the gradient of a strictly concave function, so there is
+exactly one root, even for data that a plane separates. Newton's method finds it. A step is halved while the derivative
+along it has the opposite sign and more than a tenth of its size; this needs only mu and its slope.
 
 An even link has no such function: theta minimises (sum_i w_i (y_i - mu(<x_i, theta>))^2 + lambda ||theta||^2)/2, by
-Newton's method with the absolute values of the Hessian's eigenvalues and steps that are halved while they lead up, from
-the best of these starts: the last estimate, and the first axes of sum_i w_i (y_i - m) x_i x_i^T, m = mean y or mu(0),
-at three lengths. It finds a minimum, which need not be the least.
+Newton's method with the absolute values of the Hessian's eigenvalues and steps that are halved while they increase the
+loss. It starts from the best of these: the last estimate, and the first axes of sum_i w_i (y_i - m) x_i x_i^T,
+m = mean y or mu(0), at three lengths. It finds a local minimum, which need not be the global one.
 
-Features that are long are measured in units of their own, powers of two, so that those that are short are not lost
-beside them. The root is found to 1e-6 as long as sum_i w_i ||x_i||^2/lambda is below about 1e9; far beyond, rounding
-errors of the gradient show where the ridge alone says what theta is, and a row may not arrive. (Nor may it where a
-link that levels off is to explain rewards beyond its range.)
+Each large feature is scaled by its own power of two, so that small features are not lost to rounding. The root is found
+to 1e-6 as long as sum_i w_i ||x_i||^2/lambda is below about 1e9. Far beyond that, rounding errors of the gradient show
+where only the ridge determines theta, and a row may not converge. (Nor may it if a bounded link has to explain rewards
+beyond its range.)
 
-Rows do not touch each other. A row that has arrived, or never will (a step that is not finite, `STEPS` of them), is
-left alone while others go on. One that has not arrived begins again at 0; if that does not help, it keeps the estimate
-it had, and says so in `converged`.
+Rows are independent. A row that has converged, or cannot (a step that is not finite, or `STEPS` steps), is left alone
+while others continue. A row that has not converged starts over at 0. If that does not help, it keeps its previous
+estimate, and `converged` is false.
 
 >>> from corral_glm.links import link_of
 >>> x, y, w = np.array([[[1.0], [1.0]]]), np.array([[1.0, 0.0]]), np.array([[3.0, 1.0]])
@@ -38,22 +37,22 @@ import numpy as np
 from corral_core.rows import Array, Rows
 from corral_glm.links import Link
 
-STEPS = 1000  # and halvings, of a row in all
-HALVINGS = 80  # of a step
-EXACT = 1e-7  # a whole step this small beside theta is the last: the next would be its square,
-NEAR = 1e-3  # if it moves no <x, theta> by more than this
-CLOSE = 1e-6  # and this small it is where the gradient is a rounding error
-ROUNDING = 1e-15  # which it is when it is this small beside what it is the sum of
-DAMPING = 1e-13  # of the mean eigenvalue, added to all of them: none is lost in rounding
+STEPS = 1000  # maximum number of steps and halvings per row
+HALVINGS = 80  # maximum number of halvings per step
+EXACT = 1e-7  # a full step this small relative to theta is the last (the next would be its square),
+NEAR = 1e-3  # if it moves no <x, theta> by more than this;
+CLOSE = 1e-6  # this small is enough if the gradient is a rounding error,
+ROUNDING = 1e-15  # that is, this small relative to the terms it sums
+DAMPING = 1e-13  # times the mean eigenvalue, added to all eigenvalues so that none is lost in rounding
 OVERSHOOT = 0.1
 LENGTHS = (0.25, 1.0, 4.0)
-FLAT = 1e-6  # of lambda: the least eigenvalue that a step is taken by, for an even link
-LOWEST = 1e-10  # a loss that would fall by less than this part of it is the least
-APART = 1e-5  # between two slopes, for the second derivative of an even link
+FLAT = 1e-6  # times lambda: the smallest eigenvalue that a step is divided by, for an even link
+LOWEST = 1e-10  # a loss that would fall by less than this fraction counts as minimal
+APART = 1e-5  # step of the finite difference for the second derivative of an even link
 
 
 class Data(Rows):
-    """What is fitted: plays, or arms with the number of their plays as weights."""
+    """The data to fit: plays, or arms weighted by their number of plays."""
 
     x: Array  # (rows, n, d)
     y: Array  # (rows, n)
@@ -63,21 +62,21 @@ class Data(Rows):
 
 
 class At(Rows):
-    """An estimate, and what is known there."""
+    """An estimate, with the gradient and other quantities at that point."""
 
     theta: Array  # (rows, d)
     product: Array  # (rows, n), <x, theta>
-    gradient: Array  # (rows, d), of what is to be maximised
-    size: Array  # (rows,), of the terms of the gradient: what rounding is measured by
-    loss: Array  # (rows,), of an even link
+    gradient: Array  # (rows, d), of the function to maximise
+    size: Array  # (rows,), size of the terms of the gradient, the scale of its rounding errors
+    loss: Array  # (rows,), for an even link
 
 
 def fit(link: Link, x: Array, y: Array, weight: Array, penalty: float, start: Array) -> tuple[Array, Array]:
-    """theta (rows, d) from x (rows, n, d), y and weight (rows, n), and which rows arrived."""
+    """Fit theta (rows, d) to x (rows, n, d), y and weight (rows, n); also return which rows converged."""
     theta, converged = start.copy(), np.zeros(len(x), dtype=bool)
     with np.errstate(all="ignore"):
         usable = np.isfinite(y).all(axis=1) & np.isfinite(x).all(axis=(1, 2)) & np.isfinite(start).all(axis=1)
-        x = np.where(weight[:, :, None] > 0, x, 0.0)  # what was never played has no say, whatever its mean would be
+        x = np.where(weight[:, :, None] > 0, x, 0.0)  # what was never played must not count
         unit = np.ldexp(1.0, np.frexp(np.abs(x).max(axis=1, initial=1.0))[1] - 1)
         for begin in (start, np.zeros_like(start)):
             rows = np.flatnonzero(usable & ~converged)
@@ -90,7 +89,7 @@ def fit(link: Link, x: Array, y: Array, weight: Array, penalty: float, start: Ar
 
 
 def _newton(link: Link, data: Data, start: Array) -> tuple[Array, Array]:
-    """Where steps lead from here, and which rows arrived."""
+    """Iterate Newton's steps from this start; return theta and which rows converged."""
     theta, converged, going = start.copy(), np.zeros(len(start), dtype=bool), np.arange(len(start))
     here, spent = _best_start(link, data, start) if link.even else _at(link, data, start), np.zeros(len(start))
     while len(going):
@@ -120,13 +119,13 @@ def _at(link: Link, data: Data, theta: Array) -> At:
 
 
 def _step(link: Link, data: Data, here: At) -> tuple[At, Array, Array, Array]:
-    """One damped step of every row: where it leads, who has arrived, who is lost, and how many were tried for it."""
+    """One damped step of every row: the new point, which rows arrived, which are lost, and how many tries it took."""
     step = _direction(link, data, here)
     lost = ~np.isfinite(step).all(axis=1)
     step[lost] = 0.0
     flat = np.abs(here.gradient).max(axis=1) <= ROUNDING * here.size
     found, stuck, tried = _walk(link, data, here, step)
-    if link.even:  # no step can lead lower, as far as numbers tell
+    if link.even:  # no step can lower the loss, up to rounding
         flat |= stuck & (np.einsum("ni,ni->n", here.gradient, step) <= LOWEST * here.loss)
     else:
         flat &= _relative(step / data.unit, here.theta / data.unit) <= CLOSE
@@ -136,13 +135,13 @@ def _step(link: Link, data: Data, here: At) -> tuple[At, Array, Array, Array]:
 
 
 def _relative(step: Array, theta: Array) -> Array:
-    """How large these steps are, beside theta or 1."""
+    """The size of these steps relative to 1 + the size of theta."""
     found: Array = np.abs(step).max(axis=1) / (1 + np.abs(theta).max(axis=1))
     return found
 
 
 def _direction(link: Link, data: Data, here: At) -> Array:
-    """Newton's step; of an even link with the absolute values of the Hessian's eigenvalues, so that it leads down."""
+    """Newton's step; for an even link with absolute values of the Hessian's eigenvalues, so that the loss falls."""
     slope = link.derivative(here.product)
     if link.even:
         bend = (link.derivative(here.product + APART) - link.derivative(here.product - APART)) / (2 * APART)
@@ -165,7 +164,7 @@ def _direction(link: Link, data: Data, here: At) -> Array:
 
 
 def _walk(link: Link, data: Data, here: At, step: Array) -> tuple[At, Array, Array]:
-    """Where the steps lead, each halved as often as it must be; who cannot move at all; and how many were tried."""
+    """Take the steps, each halved as often as needed; return the new point, which rows are stuck, and the tries."""
     along = np.einsum("ni,ni->n", here.gradient, step)
     found = _at(link, data, here.theta + step)
     asked, length, count = _too_far(link, here, found, step, along), 1.0, np.ones(len(step))
@@ -185,7 +184,7 @@ def _walk(link: Link, data: Data, here: At, step: Array) -> tuple[At, Array, Arr
 
 
 def _too_far(link: Link, here: At, there: At, step: Array, along: Array) -> Array:
-    """Numbers of the rows that their steps lead too far."""
+    """Indices of the rows whose steps go too far."""
     if link.even:
         far = ~(there.loss <= here.loss * (1 + 1e-14))
     else:
@@ -194,10 +193,11 @@ def _too_far(link: Link, here: At, there: At, step: Array, along: Array) -> Arra
 
 
 def _best_start(link: Link, data: Data, start: Array) -> At:
-    """The start of least loss: the last estimate, or along one of two axes, at three lengths each.
+    """The start with the smallest loss: the last estimate, or along one of two axes, at three lengths each.
 
-    The axes are the first ones of sum w (y - m) x x^T, with m the mean of y, which points along theta where contexts
-    are alike in all directions; and with m = mu(0), in which the loss falls fastest from theta = 0, where it is flat.
+    The axes are the first axes of sum w (y - m) x x^T: with m the mean of y, which points along theta if contexts are
+    distributed alike in all directions; and with m = mu(0), along which the loss falls fastest from theta = 0, where it
+    is flat.
     """
     best = _at(link, data, start)
     total = np.maximum(np.einsum("nk->n", data.weight), 1e-300)

@@ -1,4 +1,4 @@
-"""What bases of generalised linear models share: their link, and its least slope kappa."""
+"""What bases of generalised linear models share: their link, and its smallest slope kappa."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corral_core.rows import Array
 from corral_glm.estimates import logged_bytes
 from corral_glm.links import Link, check_reach, link_of, valid_link
 
-LEAST = 1e-12  # a slope below this is none
+LEAST = 1e-12  # a slope below this counts as zero
 
 
 @attrs.frozen(slots=False)  # so that it can be mixed with another subclass of Linear
@@ -25,12 +25,12 @@ class Generalised(Linear):
 
     link: Any = parameter(
         "logistic",
-        help="mu: logistic, probit, cloglog, identity, half-identity, square, or one of your own, 'module:object'",
+        help="mu: logistic, probit, cloglog, identity, half-identity, square, or your own as 'module:object'",
         validator=valid_link,
     )
     curvature: float | None = parameter(
         None,
-        help="kappa, the least slope of mu that matters; left out: that on |z| <= L (S + 1), or 1 if that is less",
+        help="kappa, smallest slope of mu that matters (default: that on |z| <= L (S + 1), or 1 if that is smaller)",
         validator=optional(and_(ge(LEAST), le(1e9))),
     )
     length: float = parameter(1.0, help="bound L on the norm of an arm's features", validator=and_(gt(0), le(1e9)))
@@ -40,8 +40,8 @@ class Generalised(Linear):
         check_reach(self.mu, self.reach, self.name)
         if not found.kappa >= LEAST:
             raise CorralError(
-                f"{self.name}: the {self.mu.name} link has no slope left on |z| <= {self.reach:.4g}; "
-                f"give it a smaller norm, or a curvature"
+                f"{self.name}: the slope of the {self.mu.name} link falls to 0 on |z| <= {self.reach:.4g}; "
+                f"set a smaller norm, or a curvature"
             )
         return found
 
@@ -52,14 +52,14 @@ class Generalised(Linear):
 
     @property
     def reach(self) -> float:
-        """How far from 0 <x, theta> can be, for theta within 1 of one of norm S."""
+        """The largest possible |<x, theta>|, for theta within 1 of a vector of norm S."""
         return self.length * (self.norm + 1)
 
     @property
     def kappa(self) -> float:
-        """The least slope of mu that matters.
+        """The smallest slope of mu that matters.
 
-        Not above 1, as kappa V is to be at most sum mu' x x^T + lambda I, which has no slope before the ridge.
+        At most 1, because kappa V must not exceed sum mu' x x^T + lambda I, in which the ridge has no slope factor.
         """
         return min(1.0, self.mu.least_slope(self.reach)) if self.curvature is None else self.curvature
 
@@ -67,5 +67,5 @@ class Generalised(Linear):
         return 0 if self.fixed else logged_bytes(plays, self.dimension)
 
     def value(self, product: Array) -> Array:
-        """What rises with the mean reward, from <x, theta>."""
+        """A quantity that rises with the mean reward, from <x, theta>."""
         return np.abs(product) if self.mu.even else product

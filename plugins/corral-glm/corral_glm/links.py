@@ -7,10 +7,10 @@
 | `cloglog` | 1 - exp(-e^z), the complementary log-log link | 1/e |
 | `identity` | z: the linear model itself | 1 |
 | `half-identity` | 1/2 + z/2, which environments cut to [0, 1] | 1/2 |
-| `square` | z^2/(1 + z^2), which rises with the size of z, whatever its sign | 3 sqrt(3)/8 |
+| `square` | z^2/(1 + z^2), which rises with abs(z) | 3 sqrt(3)/8 |
 
-Statisticians call the inverse of mu the link; here, as in the bandit literature, mu is. A link of one's own is a
-`Link`, in Python by itself, in an experiment file as "package.module:object".
+Statisticians call the inverse of mu the link; here, as in the bandit literature, mu itself is the link. To use your
+own, create a `Link`; pass it directly in Python, or name it in an experiment file as "package.module:object".
 
 >>> link_of("logistic").mean(np.array([-1000.0, 0.0, 1000.0]))
 array([0. , 0.5, 1. ])
@@ -38,19 +38,19 @@ from corral_core.parsing import shown
 from corral_core.rows import Array
 from corral_core.suggestions import suggestion
 
-TRIED = np.linspace(-6.0, 6.0, 241)  # where a link is looked at before it is used
-TRIED.flags.writeable = False  # whatever somebody's function does with an array
+TRIED = np.linspace(-6.0, 6.0, 241)  # where a link is checked before it is used
+TRIED.flags.writeable = False  # a user's function might write to its argument
 STEP = 1e-4
 LARGEST = 700.0  # e^z is finite up to here
 
 
 @attrs.frozen(eq=False)
 class Link:
-    """mu and its derivative, functions of an array, and what confidence bounds need to know of them.
+    """mu and its derivative, as functions of an array, with what confidence bounds need to know about them.
 
-    mu rises; or, if it is `even`, mu(z) = mu(-z) rises with |z|. `largest_slope` is that of mu at any z that may occur,
-    at least on [-6, 6], where a link is looked at before it is used. Mean rewards lie between `low` and `high`, to
-    which environments cut mu where it goes beyond; they pay 0 or 1 where that is within [0, 1].
+    mu rises; or, if it is `even`, mu(z) = mu(-z) rises with |z|. `largest_slope` is the largest slope of mu at any z
+    that may occur, at least on [-6, 6], where a link is checked before it is used. Mean rewards lie between `low` and
+    `high`; environments clip mu to this range, and pay 0 or 1 if the range lies within [0, 1].
     """
 
     name: str
@@ -83,10 +83,10 @@ class Link:
         return self.low >= 0 and self.high <= 1
 
     def least_slope(self, reach: float) -> float:
-        """kappa: the least derivative on |z| <= reach.
+        """kappa: the smallest derivative on |z| <= reach.
 
-        An even link is flat at 0, so that there is none; in its place stands the mean slope from 0 to `reach`. No bound
-        is proved with that, it only keeps its confidence widths comparable with those of the others.
+        An even link is flat at 0, so this would be 0; the mean slope from 0 to `reach` is used instead. No bound is
+        proved with it, it only keeps confidence widths comparable with those of other links.
         """
         if self.even:
             rise = self.mean(np.array([reach])) - self.mean(np.zeros(1))
@@ -96,7 +96,7 @@ class Link:
 
 @attrs.frozen
 class _Guarded:
-    """A function of an array, of whose failures one sentence tells."""
+    """A function of an array whose failures are reported in one sentence."""
 
     link: str
     function: Callable[[Array], Array]
@@ -104,7 +104,7 @@ class _Guarded:
     def __call__(self, z: Array) -> Array:
         try:
             return self.function(z)
-        except Exception as problem:  # whatever somebody's function does with an array
+        except Exception as problem:  # a user's function may raise anything
             among = f", with numbers from {np.min(z):.4g} to {np.max(z):.4g}" if np.size(z) else ""
             raise CorralError(
                 f"link {self.link} cannot be evaluated at an array{among}: {reason(problem)}"
@@ -112,14 +112,14 @@ class _Guarded:
 
 
 def check_reach(link: Link, reach: float, whose: str) -> None:
-    """Refuse, in one sentence, a link that is no number somewhere on |z| <= reach."""
+    """Refuse, in one sentence, a link that is not finite everywhere on |z| <= reach."""
     z = np.linspace(-reach, reach, 241)
     with np.errstate(all="ignore"):
         lost = ~np.isfinite(link.mean(z))
     if lost.any():
         raise CorralError(
-            f"{whose}: the {link.name} link is no finite number at z = {z[lost][0]:.4g}, and must be one on all of "
-            f"[-{reach:.4g}, {reach:.4g}]"
+            f"{whose}: the {link.name} link must be finite on [-{reach:.4g}, {reach:.4g}], "
+            f"but is not at z = {z[lost][0]:.4g}"
         )
 
 
@@ -128,30 +128,31 @@ def _is_number(value: Any) -> bool:
 
 
 def _check(link: Link) -> None:
-    """Refuse, in one sentence, what is no link: not finite, not rising, or with another function's derivative."""
+    """Refuse, in one sentence, an invalid link: not finite, not rising, or with a wrong derivative."""
     with np.errstate(all="ignore"):
         mean, slope = (np.asarray(function(TRIED)) for function in (link.mean, link.derivative))
         if mean.shape != TRIED.shape or slope.shape != TRIED.shape:
             raise CorralError(
-                f"link {link.name}: mean and derivative must return a number for every number of an array"
+                f"link {link.name}: mean and derivative must return an array of the same shape as their argument"
             )
         if not (np.isfinite(mean).all() and np.isfinite(slope).all()):
-            raise CorralError(f"link {link.name} must have finite values and slopes, and has none somewhere in [-6, 6]")
+            raise CorralError(f"link {link.name} must have finite values and slopes everywhere on [-6, 6]")
         near = (link.mean(TRIED + STEP) - link.mean(TRIED - STEP)) / (2 * STEP)
     rising = slope * np.sign(TRIED) if link.even else slope
     rises = mean[-1] > mean[len(mean) // 2 if link.even else 0]
     if (rising < 0).any() or not rises or (link.even and not np.allclose(mean, mean[::-1])):
         how = (
-            "with |z|, and alike on both sides of 0"
+            "with |z|, and be the same on both sides of 0"
             if link.even
-            else "everywhere; say even = True of one that rises with |z|"
+            else "everywhere; set even = True if it rises with |z|"
         )
         raise CorralError(f"link {link.name} must rise {how}")
     off = np.abs(near - slope) > 1e-4 * max(np.abs(near).max(), np.abs(slope).max())
-    if off.sum() > 4:  # a kink has no derivative at one point or two
+    if off.sum() > 4:  # a kink has no derivative at one or two points
         z = TRIED[off][0]
         raise CorralError(
-            f"link {link.name}: its derivative at {z:.3g} is {near[off][0]:.4g}, not {slope[off][0]:.4g} as it says"
+            f"link {link.name}: derivative at {z:.3g} must be {near[off][0]:.4g}, the slope of mean there, "
+            f"not {slope[off][0]:.4g}"
         )
     if np.abs(slope).max() > link.largest_slope * (1 + 1e-6):
         raise CorralError(
@@ -195,7 +196,7 @@ def _square_slope(z: Array) -> Array:
 
 @functools.cache
 def named() -> dict[str, Link]:
-    """The links that have a name."""
+    """The built-in links, by name."""
     links = [
         Link("logistic", expit, _logistic_slope, 0.25, 0.0, 1.0),
         Link("probit", ndtr, _normal_density, 1 / math.sqrt(2 * math.pi), 0.0, 1.0),
@@ -208,16 +209,18 @@ def named() -> dict[str, Link]:
 
 
 def link_of(link: Any) -> Link:
-    """A link itself, by its name, or as "package.module:object"."""
+    """The link for a `Link` itself, a name, or "package.module:object"."""
     if isinstance(link, Link):
         return link
     if not isinstance(link, str):
-        raise CorralError(f"a link is a name such as logistic, a Link, or 'package.module:object', not {shown(link)}")
+        raise CorralError(
+            f"a link must be a name such as logistic, a Link, or 'package.module:object', not {shown(link)}"
+        )
     if ":" in link:
         return _imported(link)
     if link not in named():
         hint = suggestion(link, named())
-        own = "" if hint.endswith("?") else ", or one of your own as 'package.module:object'"
+        own = "" if hint.endswith("?") else ", or your own as 'package.module:object'"
         raise CorralError(f"there is no link {shown(link)}{hint}{own}")
     return named()[link]
 
@@ -226,23 +229,23 @@ def link_of(link: Any) -> Link:
 def _imported(place: str) -> Link:
     module, _, name = place.partition(":")
     if not (module and name):
-        raise CorralError(f"a link of one's own is 'package.module:object', not {shown(place)}")
+        raise CorralError(f"your own link must be given as 'package.module:object', not {shown(place)}")
     try:
         found = pkgutil.resolve_name(place)
     except AttributeError as problem:
         raise CorralError(f"the link {place} cannot be loaded: {problem}") from problem
-    except (Exception, SystemExit) as problem:  # whatever somebody's module does when it is imported
+    except (Exception, SystemExit) as problem:  # a user's module may raise anything when it is imported
         why = problem if isinstance(problem, CorralError) else reason(problem)
         missing = isinstance(problem, ModuleNotFoundError) and f"{module}.".startswith(f"{problem.name}.")
         where = "; it must be installed, or in a folder of PYTHONPATH" if missing else ""
-        raise CorralError(f"the link {place} cannot be loaded, for its module fails: {why}{where}") from problem
+        raise CorralError(f"the link {place} cannot be loaded because its module fails: {why}{where}") from problem
     if not isinstance(found, Link):
-        raise CorralError(f"{place} must be a Link of corral_glm.links, and is of type {type(found).__name__}")
+        raise CorralError(f"{place} must be a Link of corral_glm.links, not of type {type(found).__name__}")
     return found
 
 
 def valid_link(instance: Any, attribute: Any, value: Any) -> None:
-    """A validator of attrs for a field that holds a link."""
+    """An attrs validator for a field that holds a link."""
     try:
         link_of(value)
     except CorralError as problem:

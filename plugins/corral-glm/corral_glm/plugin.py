@@ -1,4 +1,4 @@
-"""What corral-glm brings. Light by rule: nothing is imported until it is used."""
+"""What corral-glm provides. This module stays light: nothing is imported until it is used."""
 
 from corral_core.hookspecs import Entry, hookimpl
 
@@ -8,7 +8,7 @@ def corral_bases() -> list[Entry]:
     return [
         Entry(
             "ucb-glm",
-            "Optimism for generalised linear rewards, of any link (UCB-GLM)",
+            "Optimism for generalised linear rewards, with any link (UCB-GLM)",
             "corral_glm.bases.ucb_glm:UcbGlm",
         ),
         Entry(
@@ -22,12 +22,12 @@ def corral_environments() -> list[Entry]:
     return [
         Entry(
             "glm-contexts",
-            "Contexts whose means are a function of something linear",
+            "Contexts whose means follow a generalised linear model",
             "corral_glm.environments.glm:GlmContexts",
         ),
         Entry(
             "glm-arms",
-            "Fixed arms whose means are a function of something linear",
+            "Fixed arms whose means follow a generalised linear model",
             "corral_glm.environments.glm:GlmArms",
         ),
     ]

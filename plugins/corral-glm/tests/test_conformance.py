@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-glm brings."""
+"""Corral's own checks of everything that corral-glm provides."""
 
 from __future__ import annotations
 

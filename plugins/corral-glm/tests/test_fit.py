@@ -201,7 +201,7 @@ def test_a_fit_that_fails_says_so_and_leaves_the_estimate_in_force() -> None:
     before = estimates.theta.copy()
     assert estimates.converged.all() and not estimates.failures.any()
     record(estimates, rows, part, np.zeros(2, dtype=np.intp), arms[:, 0], np.array([1e6, 0.4]))
-    with pytest.warns(RuntimeWarning, match="base: a fit with the cliff link did not converge; the estimate before"):
+    with pytest.warns(RuntimeWarning, match="base: a fit with the cliff link did not converge; the previous estimate"):
         refit(estimates, rows, part, arms, CLIFF, 1e-3, "base")
     assert estimates.converged[:, 0].tolist() == [False, True]
     assert estimates.failures[:, 0].tolist() == [1, 0]

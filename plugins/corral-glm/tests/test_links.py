@@ -69,9 +69,7 @@ def test_links_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pickle.loads(pickle.dumps(base)).mu is found
     with pytest.raises(CorralError, match="test_links:no_link must be a Link"):
         link_of("test_links:no_link")
-    with pytest.raises(
-        CorralError, match=r"test_links:np.tanh must be a Link of corral_glm.links, and is of type ufunc"
-    ):
+    with pytest.raises(CorralError, match=r"test_links:np.tanh must be a Link of corral_glm.links, not of type ufunc"):
         link_of("test_links:np.tanh")
     with pytest.raises(CorralError, match=r"the link test_links:nothing cannot be loaded: module .* has no attribute"):
         link_of("test_links:nothing")
@@ -79,7 +77,7 @@ def test_links_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(CorralError, match="cannot be loaded"):
             link_of(place)
     for place in (":x", "os:", ":"):
-        with pytest.raises(CorralError, match=f"a link of one's own is 'package.module:object', not '{place}'"):
+        with pytest.raises(CorralError, match=f"your own link must be given as 'package.module:object', not '{place}'"):
             link_of(place)
 
 
@@ -119,12 +117,14 @@ def near(z: Array) -> Array:
 
 def test_links_that_end() -> None:
     """An environment and a base say at once where they need a link that ends before."""
-    with pytest.raises(CorralError, match=r"glm-arms: the short link is no finite number at z = -20, and must be one"):
+    with pytest.raises(
+        CorralError, match=r"glm-arms: the short link must be finite on \[-20, 20\], but is not at z = -20"
+    ):
         GlmArms(link=within(7.0), norm=20.0)
-    with pytest.raises(CorralError, match=r"glm-contexts: the short link is no finite number"):
+    with pytest.raises(CorralError, match=r"glm-contexts: the short link must be finite"):
         GlmContexts(link=within(7.0), norm=20.0)
     problem = attrs.evolve(GlmArms().problem, horizon=10, delta=0.1)
-    with pytest.raises(CorralError, match=r"ucb-glm: the short link is no finite number at z = -9.* \[-9, 9\]"):
+    with pytest.raises(CorralError, match=r"ucb-glm: the short link must be finite on \[-9, 9\], but is not at z = -9"):
         UcbGlm(link=within(7.0), norm=8.0).resolve(problem)
     with pytest.raises(
         CorralError, match="link near cannot be evaluated at an array, with numbers from -20 to 20: Value"
@@ -137,9 +137,9 @@ def test_links_that_end() -> None:
     [
         ("logistics", "there is no link 'logistics'; did you mean logistic?"),
         ("", "there is no link ''; it takes logistic, probit"),
-        ("mine.cauchit", "half-identity, square, or one of your own as 'package.module:object'"),
-        (3, "a link is a name such as logistic, a Link, or 'package.module:object', not 3"),
-        (None, "a link is a name"),
+        ("mine.cauchit", "half-identity, square, or your own as 'package.module:object'"),
+        (3, "a link must be a name such as logistic, a Link, or 'package.module:object', not 3"),
+        (None, "a link must be a name"),
     ],
 )
 def test_wrong_names(link: object, says: str) -> None:
@@ -152,12 +152,12 @@ def test_wrong_names(link: object, says: str) -> None:
     ("arguments", "says"),
     [
         ((np.tanh, np.tanh, 1.0), "must rise everywhere"),
-        ((np.tanh, np.ones_like, 1.0), r"its derivative at -6 is .*, not 1 as it says"),
+        ((np.tanh, np.ones_like, 1.0), r"derivative at -6 must be .*, the slope of mean there, not 1"),
         ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, 0.5), "largest_slope must be at least 1, its slope at 0, not 0.5"),
         ((np.log, lambda z: 1 / z, 1.0), "must have finite values"),
-        ((np.tanh, lambda z: 1.0, 1.0), "a number for every number of an array"),
+        ((np.tanh, lambda z: 1.0, 1.0), "must return an array of the same shape as their argument"),
         ((np.tanh, lambda z: 1 - np.tanh(z) ** 2, math.nan), "largest_slope must be above 0, not nan"),
-        ((np.square, lambda z: 2 * z, 12.0), "say even = True of one that rises with |z|"),
+        ((np.square, lambda z: 2 * z, 12.0), "set even = True if it rises with |z|"),
         ((3, np.ones_like, 1.0), "mean must be a function of an array, not 3"),
         ((np.tanh, 4, 1.0), "derivative must be a function of an array, not 4"),
         (
@@ -174,8 +174,13 @@ def test_what_is_no_link(arguments: tuple[object, ...], says: str) -> None:
 @pytest.mark.parametrize(
     ("mean", "slope", "largest", "says"),
     [
-        (np.tanh, lambda z: np.full_like(z, 0.5), 1e4, "its derivative at .* is .*, not 0.5 as it says"),
-        (lambda z: 1e-5 * z, lambda z: np.full_like(z, 9e-5), 1.0, "its derivative at -6 is 1e-05, not 9e-05"),
+        (np.tanh, lambda z: np.full_like(z, 0.5), 1e4, "derivative at .* must be .*, the slope of mean there, not 0.5"),
+        (
+            lambda z: 1e-5 * z,
+            lambda z: np.full_like(z, 9e-5),
+            1.0,
+            "derivative at -6 must be 1e-05, the slope of mean there, not 9e-05",
+        ),
         (lambda z: 0 * z + 0.5, np.zeros_like, 1.0, "must rise everywhere"),
         (lambda z: np.tanh(z, out=z), lambda z: 1 - np.tanh(z) ** 2, 1.0, "cannot be evaluated at an array"),
     ],
@@ -189,5 +194,5 @@ def test_what_is_no_link_however_large_its_slope_may_be(mean: Any, slope: Any, l
 def test_a_range_the_wrong_way_round() -> None:
     with pytest.raises(CorralError, match=r"low must be less than high, not 1\.0 and 0\.0"):
         Link("odd", np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1.0, 1.0, 0.0)
-    with pytest.raises(CorralError, match="alike on both sides of 0"):
+    with pytest.raises(CorralError, match="be the same on both sides of 0"):
         Link("odd", lambda z: np.maximum(z, 0) ** 2, lambda z: 2 * np.maximum(z, 0), 12.0, even=True)

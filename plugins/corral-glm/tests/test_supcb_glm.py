@@ -155,7 +155,7 @@ def test_smoothing(environment: GlmContexts | GlmArms) -> None:
 def test_says_what_it_misses() -> None:
     with pytest.raises(CorralError, match="supcb-glm needs a known horizon"):
         SupCbGlm().resolve(attrs.evolve(FIXED, horizon=None))
-    with pytest.raises(CorralError, match="the cloglog link has no slope left"):
+    with pytest.raises(CorralError, match="the slope of the cloglog link falls to 0"):
         SupCbGlm(link="cloglog", norm=9.0).resolve(FIXED)
     with pytest.raises(ValueError, match="initial"):
         SupCbGlm(initial=-1)

@@ -173,7 +173,9 @@ def test_the_smallest_problems(arms: int, dimension: int, horizon: int) -> None:
 
 
 def test_says_what_it_misses() -> None:
-    with pytest.raises(CorralError, match=r"probit link has no slope left on \|z\| <= 41; give it a smaller norm, or"):
+    with pytest.raises(
+        CorralError, match=r"slope of the probit link falls to 0 on \|z\| <= 41; set a smaller norm, or"
+    ):
         UcbGlm(link="probit", norm=40.0).resolve(FIXED)
     UcbGlm(link="probit", norm=40.0, curvature=0.1).resolve(FIXED)
     with pytest.raises(CorralError, match="ucb-glm needs features; this environment has none"):

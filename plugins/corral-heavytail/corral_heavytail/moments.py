@@ -1,7 +1,8 @@
-"""Moments of payoffs with heavy tails, to tell MENU and TOFU what they must know.
+"""Moments of payoffs with heavy tails, as MENU and TOFU need them.
 
-MENU wants a bound on E|y - E y|^q, the moment of the noise, and TOFU one on E|y|^q, that of the payoff itself, both of
-the order q = 1 + epsilon. Where no bound is known in closed form, these give a simple one that is not far above.
+MENU needs a bound on E|y - E y|^q, the moment of the noise, and TOFU a bound on E|y|^q, the moment of the payoff
+itself, both of order q = 1 + epsilon. If the moment has no closed form, these functions return a simple bound that is
+not far above it.
 
 >>> round(student_t_moment(2.0, df=3.0), 9)
 3.0
@@ -9,7 +10,7 @@ the order q = 1 + epsilon. Where no bound is known in closed form, these give a 
 7.72
 >>> student_t_moment(3.0, df=3.0)
 Traceback (most recent call last):
-corral_core.errors.CorralError: Student's t with 3 degrees of freedom has moments of orders below 3 alone, not of 3
+corral_core.errors.CorralError: Student's t with 3 degrees of freedom only has moments of orders below 3, not of 3
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from corral_core.errors import CorralError
 
 
 def student_t_moment(order: float, df: float, scale: float = 1.0) -> float:
-    """E|scale t|^q = scale^q df^(q/2) G((q+1)/2) G((df-q)/2)/(sqrt(pi) G(df/2)), for Student's t."""
+    """The moment E|scale t|^q = scale^q df^(q/2) G((q+1)/2) G((df-q)/2)/(sqrt(pi) G(df/2)) of Student's t."""
     _check(order, df, f"Student's t with {df:g} degrees of freedom")
     _check_size("scale", scale)
 
@@ -33,7 +34,7 @@ def student_t_moment(order: float, df: float, scale: float = 1.0) -> float:
 
 
 def student_t_payoff_moment(order: float, df: float, mean: float, scale: float = 1.0) -> float:
-    """A bound on E|mean + scale t|^q, q at least 1: Minkowski's, or Jensen's from a second moment, whichever is less.
+    """A bound on E|mean + scale t|^q, q at least 1: the smaller of Minkowski's, and Jensen's from a second moment.
 
     At order 2 it is the moment itself.
     """
@@ -46,13 +47,13 @@ def student_t_payoff_moment(order: float, df: float, mean: float, scale: float =
 
 
 def pareto_moment(order: float, shape: float, mean: float) -> float:
-    """E y^q = a s^q/(a - q) for Pareto payoffs of shape a, whose scale is s = mean (a - 1)/a."""
+    """The moment E y^q = a s^q/(a - q) of Pareto payoffs of shape a, whose scale is s = mean (a - 1)/a."""
     _check_pareto(order, shape, mean)
     return _finite(lambda: shape * (mean * (shape - 1) / shape) ** order / (shape - order))
 
 
 def pareto_noise_moment(order: float, shape: float, mean: float) -> float:
-    """A bound on E|y - mean|^q for Pareto payoffs: the part above the mean m exactly, below it the largest deviation.
+    """A bound on E|y - mean|^q for Pareto payoffs: exact above the mean m, and the largest deviation below it.
 
     With s the scale: a s^a m^(q-a) B(q + 1, a - q) + (m - s)^q (1 - (s/m)^a), B Euler's beta function.
     """
@@ -67,20 +68,20 @@ def pareto_noise_moment(order: float, shape: float, mean: float) -> float:
 
 
 def _finite(moment: Callable[[], float]) -> float:
-    """The number, or one sentence where floating-point numbers end before it."""
+    """The moment, or an error if it is too large for a floating-point number."""
     try:
         found = float(moment())
     except OverflowError:
         found = math.inf
     if not math.isfinite(found):
-        raise CorralError("this moment is too large a number; measure payoffs in larger units")
+        raise CorralError("this moment is too large for a floating-point number; measure payoffs in larger units")
     return found
 
 
 def _check_pareto(order: float, shape: float, mean: float) -> None:
     if shape <= 1:
-        raise CorralError(f"Pareto's law of shape {shape:g} has no mean; the shape must be above 1")
-    _check(order, shape, f"Pareto's law of shape {shape:g}")
+        raise CorralError(f"a Pareto distribution of shape {shape:g} has no mean; the shape must be above 1")
+    _check(order, shape, f"a Pareto distribution of shape {shape:g}")
     _check_size("mean", mean)
 
 
@@ -88,7 +89,7 @@ def _check(order: float, least: float, law: str) -> None:
     if not order > 0:
         raise CorralError(f"the order of a moment must be positive, not {order:g}")
     if not order < least:
-        raise CorralError(f"{law} has moments of orders below {least:g} alone, not of {order:g}")
+        raise CorralError(f"{law} only has moments of orders below {least:g}, not of {order:g}")
 
 
 def _check_size(name: str, size: float) -> None:

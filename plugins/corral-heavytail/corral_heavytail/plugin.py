@@ -1,4 +1,4 @@
-"""What corral-heavytail brings. Light by rule: nothing is imported until it is used."""
+"""What corral-heavytail provides. This module stays light: nothing is imported until it is used."""
 
 from corral_core.hookspecs import Entry, hookimpl
 
@@ -30,7 +30,7 @@ def corral_environments() -> list[Entry]:
         ),
         Entry(
             "prize-arms",
-            "Fixed linear arms one feature of which pays in rare prizes",
+            "Fixed linear arms with one feature that pays in rare prizes",
             "corral_heavytail.environments.prize:PrizeArms",
         ),
     ]
@@ -45,7 +45,7 @@ def corral_experiments() -> list[Entry]:
         "pareto-100-arms": "MENU, TOFU or LinUCB with Pareto payoffs, 100 arms in 20 dimensions (S4)?",
         "heavier-tails": "MENU, TOFU or LinUCB, as the tails get heavier?",
         "rare-prizes": "What if the second moment of payoffs is larger than MENU and TOFU assume?",
-        "unknown-moment": "Which moment of the payoffs should TOFU count on?",
-        "unknown-moment-rates": "Which moment should TOFU count on, as T grows?",
+        "unknown-moment": "Which moment of the payoffs should TOFU assume?",
+        "unknown-moment-rates": "Which moment should TOFU assume, as T grows?",
     }
     return [Entry(name, summary, f"corral_heavytail.experiments:{name}.toml") for name, summary in names.items()]

@@ -1,4 +1,4 @@
-"""What MENU and TOFU share: the order and the size of the moment that they are told, and how it enters their widths."""
+"""What MENU and TOFU share: the order and size of the moment they assume, and how it enters their widths."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from corral_core.rows import Array
 
 
 def epsilon_field() -> Any:
-    """The order of the moment, less one."""
+    """The order of the moment, minus one."""
     return knob(
         1.0,
-        help="payoffs have a finite moment of order 1 + epsilon; 1 is a finite variance",
+        help="payoffs have a finite moment of order 1 + epsilon; 1 means a finite variance",
         validator=and_(gt(0), le(1)),
     )
 
@@ -27,30 +27,30 @@ def moment_field(what: str, least: Any) -> Any:
     """The size of the moment; `least` is a validator."""
     return knob(
         None,
-        help=f"bound on {what}; left out, it follows from the environment's sub-Gaussian noise, where it has one",
+        help=f"bound on {what} (default: derived from the environment's sub-Gaussian noise, if it has any)",
         validator=optional(and_(least, le(1e18))),
     )
 
 
 def magnitude_field() -> Any:
-    """The size of the moment in the units of payoffs, in which bases of several epsilon can be told the same."""
+    """The size of the moment in the units of payoffs, so that bases with different epsilon can share one value."""
     return parameter(
         None,
-        help="m, in place of moment: the moment is m^(1 + epsilon)",
+        help="m, instead of moment: the moment is m^(1 + epsilon)",
         validator=optional(and_(ge(0), le(1e9))),
     )
 
 
 def horizon_field() -> Any:
-    """N, which is in all the logarithms."""
-    return fitted(help="N: the most plays it can make", validator=ge(1))
+    """The horizon N, which is in all the logarithms."""
+    return fitted(help="N: maximum number of plays", validator=ge(1))
 
 
 def settled(base: Any, problem: Problem, raw: bool) -> float:
-    """The moment of a base, from what it was told, or by Jensen's inequality from sub-Gaussian noise sigma.
+    """The moment of a base: as set by the user, or by Jensen's inequality from sub-Gaussian noise sigma.
 
-    E|noise|^(1+epsilon) <= sigma^(1+epsilon); of the payoff itself (`raw`), whose mean lies in the problem's range,
-    E|y|^(1+epsilon) <= (sigma^2 + max(low^2, high^2))^((1+epsilon)/2).
+    For the noise, E|noise|^(1+epsilon) <= sigma^(1+epsilon). For the payoff itself (`raw`), whose mean lies in the
+    problem's range, E|y|^(1+epsilon) <= (sigma^2 + max(low^2, high^2))^((1+epsilon)/2).
     """
     moment, magnitude, order = base.moment, base.magnitude, 1 + base.epsilon
     if magnitude is not None:
@@ -66,8 +66,8 @@ def settled(base: Any, problem: Problem, raw: bool) -> float:
     if problem.noise is None or (raw and (problem.low is None or problem.high is None)):
         what = "payoffs" if raw else "the noise"
         raise CorralError(
-            f"{base.name} needs moment, a bound on the moment of {what} of order {order:g}, or its root, magnitude: "
-            f"{problem.environment} tells no {missing} from which it would follow"
+            f"{base.name} needs moment, a bound on the moment of order {order:g} of {what}, or magnitude, its root: "
+            f"{problem.environment} publishes no {missing} to derive it from"
         )
     mean = max(abs(problem.low or 0.0), abs(problem.high or 0.0)) if raw else 0.0
     try:
@@ -77,10 +77,10 @@ def settled(base: Any, problem: Problem, raw: bool) -> float:
 
 
 def root(moment: Array, epsilon: Array) -> Array:
-    """moment^(1/(1+epsilon)), in the units of payoffs."""
+    """The root moment^(1/(1+epsilon)), in the units of payoffs."""
     return np.asarray(moment ** (1 / (1 + epsilon)))
 
 
 def growth(plays: Array, epsilon: Array) -> Array:
-    """n^((1-epsilon)/(2(1+epsilon))): how confidence widths grow where there is no variance."""
+    """The factor n^((1-epsilon)/(2(1+epsilon))) by which confidence widths grow if there is no variance."""
     return np.asarray(plays ** ((1 - epsilon) / (2 * (1 + epsilon))))

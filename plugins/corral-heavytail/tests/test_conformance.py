@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-heavytail brings."""
+"""Corral's own checks of everything that corral-heavytail provides."""
 
 from __future__ import annotations
 

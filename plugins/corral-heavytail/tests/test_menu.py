@@ -237,9 +237,9 @@ def test_kin_differ_in_epsilon_and_moment() -> None:
 @pytest.mark.parametrize(
     ("fields", "changes", "sentence"),
     [
-        ({}, {}, "menu needs moment, a bound on the moment of the noise of order 2, or its root, magnitude: "),
+        ({}, {}, "menu needs moment, a bound on the moment of order 2 of the noise, or magnitude, its root: "),
         ({"epsilon": 0.5}, {}, "of order 1.5"),
-        ({"moment": 1.0}, {"changing": True}, "menu needs fixed arms, for it plays one many times"),
+        ({"moment": 1.0}, {"changing": True}, "menu needs fixed arms, because it plays one arm many times"),
         ({"moment": 1.0}, {"masked": True}, "needs every arm at every play"),
         ({"moment": 1.0}, {"horizon": None}, "needs a known horizon"),
         ({"moment": 1.0}, {"delta": None}, "needs a failure probability"),
@@ -257,7 +257,7 @@ def test_refuses(fields: dict[str, Any], changes: dict[str, Any], sentence: str)
 
 def test_refuses_contexts() -> None:
     problem: Problem = attrs.evolve(NestedDimension().problem, horizon=10, delta=0.1)
-    with pytest.raises(CorralError, match="which tofu can take"):
+    with pytest.raises(CorralError, match="use tofu instead"):
         Menu(moment=1.0).resolve(problem)
 
 

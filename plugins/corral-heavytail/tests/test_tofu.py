@@ -242,9 +242,9 @@ def test_kin_differ_in_epsilon_and_moment() -> None:
 @pytest.mark.parametrize(
     ("fields", "changes", "sentence"),
     [
-        ({}, {}, "tofu needs moment, a bound on the moment of payoffs of order 2, or its root, magnitude: "),
-        ({}, {"noise": 1.0, "low": None, "high": None}, "tells no range of the mean from which it would follow"),
-        ({}, {"noise": None}, "tells no sub-Gaussian noise from which it would follow"),
+        ({}, {}, "tofu needs moment, a bound on the moment of order 2 of payoffs, or magnitude, its root: "),
+        ({}, {"noise": 1.0, "low": None, "high": None}, "publishes no range of the mean to derive it from"),
+        ({}, {"noise": None}, "publishes no sub-Gaussian noise to derive it from"),
         ({}, {"noise": 1e9, "high": 50.0}, "tofu in pareto-arms: 'moment' must be <= 1e.18"),
         ({}, {"noise": 1e200}, "tofu in pareto-arms: 'moment' must be <= 1e.18"),
         ({"moment": 1.0}, {"horizon": None}, "needs a known horizon"),

@@ -1,13 +1,13 @@
-"""G-optimal designs in lockstep: weights pi over arms that make max_a ||a||^2_{V(pi)^-1} least, V(pi) = sum pi_a a a^T.
+"""G-optimal designs in lockstep: weights pi over arms that minimise max_a ||a||^2_{V(pi)^-1}, V(pi) = sum pi_a a a^T.
 
-The least value is the rank r of the arms (Kiefer and Wolfowitz, 1960), at the weights that make ln det V(pi) largest.
-Frank-Wolfe climbs it: with g the largest ||a||^2_{V^-1} and a where it is attained,
+The minimum is the rank r of the arms (Kiefer and Wolfowitz, 1960). It is attained at the weights that maximise
+ln det V(pi). Frank-Wolfe climbs ln det V(pi): with g the largest ||a||^2_{V^-1} and a the arm that attains it,
 
     pi <- (1 - step) pi + step e_a,  step = (g/r - 1)/(g - 1),  until g <= (1 + tolerance) r.
 
-It starts from equal weights on r arms that span the others, each the farthest from the span of those before it, so that
-few arms ever get weight. In coordinates in which those arms are the unit vectors V starts at I/r, whatever the scale
-of the features and the dimension of their span.
+It starts from equal weights on r arms that span the others. Each of them is the farthest from the span of those before
+it, so few arms ever get weight. In coordinates in which those arms are the unit vectors, V starts at I/r for any scale
+of the features and any dimension of their span.
 
 Sources: Fedorov, "Theory of optimal experiments", 1972; Todd, "Minimum-volume ellipsoids", 2016, for the start;
 Lattimore, Szepesvari, "Bandit algorithms", 2020, Chapter 21.
@@ -25,20 +25,20 @@ import numpy as np
 
 from corral_core.rows import Array
 
-NEGLIGIBLE = 1e-9  # of the longest arm: what is nearer to the span of others lies in it
-REFRESH = 64  # steps after which V^-1 is computed anew, so that rounding errors do not pile up
+NEGLIGIBLE = 1e-9  # relative to the longest arm: an arm closer than this to the span of others lies in it
+REFRESH = 64  # steps between recomputations of V^-1, so that rounding errors do not accumulate
 
 
 class Coordinates(NamedTuple):
-    """Arms as combinations of `rank` of them: those have the first unit vectors, and every arm zeros beyond."""
+    """Arms as combinations of `rank` spanning arms, which are the first unit vectors; zeros beyond the rank."""
 
-    arms: Array  # (rows, arms, d); zero where an arm is not active
+    arms: Array  # (rows, arms, d); zero if an arm is not active
     rank: Array  # (rows,)
-    spanning: Array  # (rows, d), the arms that span, with -1 beyond the rank
+    spanning: Array  # (rows, d), the spanning arms, then -1 beyond the rank
 
 
 def coordinates(features: Array, active: Array) -> Coordinates:
-    """Gram-Schmidt over the active arms, the largest residual first."""
+    """Run Gram-Schmidt over the active arms, the largest residual first."""
     rows, _, dimension = features.shape
     every = np.arange(rows)
     arms = np.where(active[:, :, None], features, 0.0)
@@ -50,12 +50,12 @@ def coordinates(features: Array, active: Array) -> Coordinates:
     rank = np.zeros(rows, dtype=np.int64)
     for step in range(dimension):
         longest = length.max(axis=1)[:, None]
-        arm = (length >= (1 - NEGLIGIBLE) * longest).argmax(axis=1)  # of arms as long as each other, the first
+        arm = (length >= (1 - NEGLIGIBLE) * longest).argmax(axis=1)  # the first of equally long arms
         found = length[every, arm] > least
         if not found.any():
             break
         direction = residual[every, arm]
-        # A second pass: what rounding left along the earlier directions is large beside a small residual.
+        # A second pass: rounding errors along the earlier directions are large compared with a small residual.
         direction = direction - np.einsum("nij,nj->ni", basis, np.einsum("nij,ni->nj", basis, direction))
         size = np.linalg.norm(direction, axis=1)
         direction = np.where(found[:, None], direction / np.where(found, size, 1.0)[:, None], 0.0)
@@ -73,7 +73,7 @@ def coordinates(features: Array, active: Array) -> Coordinates:
 def design(features: Array, active: Array, tolerance: float) -> Array:
     """Weights (rows, arms) of the active arms, with max_a ||a||^2_{V^-1} <= (1 + tolerance) rank.
 
-    Every row has an active arm; where the active arms are all zero, the first of them has weight 1.
+    Every row must have an active arm. If all active arms are zero, the first of them has weight 1.
     """
     rows, _, dimension = features.shape
     every = np.arange(rows)
@@ -110,12 +110,12 @@ def design(features: Array, active: Array, tolerance: float) -> Array:
 
 
 def gram(arms: Array, weights: Array, rank: Array) -> Array:
-    """sum_a weights_a a a^T of arms in coordinates, with ones on the diagonal where the coordinates are not used."""
+    """The matrix sum_a weights_a a a^T of arms in coordinates, with ones on the diagonal for unused coordinates."""
     found: Array = arms.transpose(0, 2, 1) @ (weights[:, :, None] * arms)
     beyond = np.arange(arms.shape[2]) >= rank[:, None]
     return found + np.eye(arms.shape[2]) * beyond[:, None, :]
 
 
 def most_steps(dimension: int, tolerance: float) -> int:
-    """Twice what Frank-Wolfe can need: O(d ln d + d/tolerance) steps (Todd, 2016)."""
+    """Twice the number of steps that Frank-Wolfe can need: O(d ln d + d/tolerance) (Todd, 2016)."""
     return int(16 * dimension * (2 + math.log(dimension)) + 60 * dimension / tolerance)

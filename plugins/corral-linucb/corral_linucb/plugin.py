@@ -1,4 +1,4 @@
-"""What corral-linucb brings. Light by rule: nothing is imported until it is used."""
+"""What corral-linucb provides. This module stays light: nothing is imported until it is used."""
 
 from corral_core.hookspecs import Entry, hookimpl
 
@@ -9,7 +9,7 @@ def corral_bases() -> list[Entry]:
         Entry("linucb", "Optimism over a confidence ellipsoid (LinUCB, OFUL)", "corral_linucb.bases.linucb:LinUcb"),
         Entry(
             "disjoint-linucb",
-            "LinUCB with one context and a parameter vector an arm",
+            "LinUCB with one shared context and one parameter vector per arm",
             "corral_linucb.bases.disjoint_linucb:DisjointLinUcb",
         ),
         Entry("suplinucb", "LinUCB in levels of independent samples", "corral_linucb.bases.suplinucb:SupLinUcb"),
@@ -25,7 +25,7 @@ def corral_bases() -> list[Entry]:
         ),
         Entry(
             "quadratic-linucb",
-            "LinUCB on the products of the features",
+            "LinUCB on products of the features",
             "corral_linucb.bases.quadratic_linucb:QuadraticLinUcb",
         ),
         Entry("modcb", "Model selection of Foster et al. 2019 over nested classes", "corral_linucb.bases.modcb:ModCb"),
@@ -42,7 +42,7 @@ def corral_environments() -> list[Entry]:
         ),
         Entry(
             "independent-arms",
-            "Fixed arms whose features say nothing about their means",
+            "Fixed arms whose features are unrelated to their means",
             "corral_linucb.environments.fixed:IndependentArms",
         ),
         Entry(
@@ -52,7 +52,7 @@ def corral_environments() -> list[Entry]:
         ),
         Entry(
             "nested-dimension",
-            "Contexts of D features, of which the first d* matter",
+            "Contexts with D features, of which only the first d* matter",
             "corral_linucb.environments.nested:NestedDimension",
         ),
         Entry(
@@ -62,7 +62,7 @@ def corral_environments() -> list[Entry]:
         ),
         Entry(
             "nested-dimension-infinite",
-            "A ball, or an ellipsoid that changes, with d* of D coordinates that matter",
+            "A ball or a changing ellipsoid; only the first d* of D coordinates matter",
             "corral_linucb.environments.infinite:InfiniteNested",
         ),
         Entry(
@@ -82,7 +82,7 @@ def corral_environments() -> list[Entry]:
         ),
         Entry(
             "shared-context",
-            "One context for all arms, each with a parameter vector of its own",
+            "One context for all arms, and one parameter vector per arm",
             "corral_linucb.environments.shared_context:SharedContext",
         ),
     ]
@@ -91,17 +91,17 @@ def corral_environments() -> list[Entry]:
 @hookimpl
 def corral_experiments() -> list[Entry]:
     names = {
-        "linear-arms": "The paper's figure, left: UCB or LinUCB, where rewards are linear?",
-        "independent-arms": "The paper's figure, right: UCB or LinUCB, where features mean nothing?",
-        "unknown-dimension": "Which of the nested feature sets, beside ModCB?",
+        "linear-arms": "The paper's figure, left: UCB or LinUCB, if rewards are linear?",
+        "independent-arms": "The paper's figure, right: UCB or LinUCB, if features mean nothing?",
+        "unknown-dimension": "Which of the nested feature sets, compared with ModCB?",
         "unknown-dimension-infinite": "Which of the nested feature sets, on a ball and on ellipsoids?",
         "unknown-misspecification": "How far from linear are the rewards of these contexts?",
-        "fixed-arms-misspecified": "UCB or G-optimal elimination, as fixed arms get less linear?",
+        "fixed-arms-misspecified": "UCB or G-optimal elimination, as fixed arms become less linear?",
         "unknown-dimension-and-misspecification": "Which feature set, and how far from linear?",
-        "quadratic": "UCB, or LinUCB on features, or on their products?",
+        "quadratic": "UCB, LinUCB on features, or LinUCB on their products?",
         "unknown-dimension-rates": "Which of the nested feature sets, as T grows?",
         "unknown-dimension-infinite-rates": "Which of the nested feature sets on a ball, as T grows?",
-        "unknown-misspecification-rates": "Which level of misspecification where there is none, as T grows?",
+        "unknown-misspecification-rates": "Which level of misspecification if rewards are linear, as T grows?",
         "unknown-dimension-and-misspecification-rates": "Which feature set and which level, as T grows?",
         "fixed-arms-rates": "UCB or G-optimal elimination on fifty fixed arms, as T grows?",
     }

@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-linucb brings."""
+"""Corral's own checks of everything that corral-linucb provides."""
 
 from __future__ import annotations
 

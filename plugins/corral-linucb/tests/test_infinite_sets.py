@@ -73,8 +73,8 @@ def test_actions_outside_the_set_are_named(environment: InfiniteNested) -> None:
     edge[:, 1] = axes[:, 1]
     environment.pay(instance, observation, edge * (1 + 1e-10), rng)
     for wrong, message in [
-        (edge * np.array([[1.0], [1 + 1e-6], [1.0]]), r"row 1 .*norm 1 at most.*, not 1\.000001"),
-        (edge * 1e200, "row 0 .*norm 1 at most"),
+        (edge * np.array([[1.0], [1 + 1e-6], [1.0]]), r"row 1 .*norm at most 1.*, not 1\.000001"),
+        (edge * 1e200, "row 0 .*norm at most 1"),
         (edge + np.array([[0.0], [0.0], [np.nan]]), "row 2 .*not nan"),
     ]:
         with pytest.raises(CorralError, match=message):

@@ -283,10 +283,10 @@ def test_has_no_bound_and_says_what_it_misses() -> None:
         CorralError, match="modcb needs features of every arm; the shop has one context for all of them"
     ):
         ModCb().resolve(attrs.evolve(FIXED, shared=True, environment="the shop"))
-    with pytest.raises(CorralError, match="modcb: dimensions must end at 6 features at most, not 8"):
+    with pytest.raises(CorralError, match="modcb: dimensions must be at most 6, the number of features, not 8"):
         ModCb(dimensions=(2, 8)).resolve(FIXED)
     for wrong in [(), (2, 2), (4, 2), (0, 1)]:
-        with pytest.raises(CorralError, match="dimensions must be whole numbers that grow"):
+        with pytest.raises(CorralError, match="dimensions must be increasing whole numbers"):
             ModCb(dimensions=wrong)
     base = ModCb().resolve(FIXED)
     with pytest.raises(CorralError, match="needs the features of fixed arms"):

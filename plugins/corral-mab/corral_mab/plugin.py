@@ -1,4 +1,4 @@
-"""What corral-mab brings. Light by rule: nothing is imported until it is used."""
+"""What corral-mab provides. This module stays light: nothing is imported until it is used."""
 
 from corral_core.hookspecs import Entry, hookimpl
 
@@ -10,7 +10,7 @@ def corral_bases() -> list[Entry]:
         Entry("ucb1", "Upper confidence bounds of Auer et al. 2002", "corral_mab.bases.ucb1:Ucb1"),
         Entry(
             "epsilon-greedy",
-            "Explores with probability c/s, else plays the best mean",
+            "Explores with probability c/s, otherwise plays the arm with the largest mean",
             "corral_mab.bases.epsilon_greedy:EpsilonGreedy",
         ),
         Entry("exp3", "Exponential weights with importance-weighted losses", "corral_mab.bases.exp3:Exp3"),
@@ -19,7 +19,7 @@ def corral_bases() -> list[Entry]:
         Entry("rate", "Regret exactly c s^alpha, for tests of theory", "corral_mab.bases.rate:Rate"),
         Entry(
             "lower-bound-sqrt-base",
-            "Optimal, or wrong ever more rarely: the square-root lower bound's bases",
+            "Optimal, or errs less and less often: the square-root lower bound's bases",
             "corral_mab.bases.lower_bounds:SqrtBase",
         ),
         Entry(
@@ -36,15 +36,19 @@ def corral_environments() -> list[Entry]:
         Entry(
             "bernoulli-arms", "Arms that pay 1 with a fixed probability", "corral_mab.environments.arms:BernoulliArms"
         ),
-        Entry("gaussian-arms", "Arms that pay a mean and Gaussian noise", "corral_mab.environments.arms:GaussianArms"),
+        Entry(
+            "gaussian-arms",
+            "Arms that pay their mean plus Gaussian noise",
+            "corral_mab.environments.arms:GaussianArms",
+        ),
         Entry(
             "lower-bound-sqrt",
-            "Two Bernoulli arms under bases that differ too little to tell apart",
+            "Two Bernoulli arms, for bases that differ too little to tell apart",
             "corral_mab.environments.lower_bounds:LowerBoundSqrt",
         ),
         Entry(
             "lower-bound-unknown-rate",
-            "Three deterministic arms, the best of which only a slow base finds",
+            "Three deterministic arms; only a slow base finds the best one",
             "corral_mab.environments.lower_bounds:LowerBoundUnknownRate",
         ),
     ]
@@ -55,12 +59,12 @@ def corral_experiments() -> list[Entry]:
     return [
         Entry(
             "quickstart",
-            "CORRAL and EXP3.P beside their bases on five arms, within a minute",
+            "CORRAL and EXP3.P compared with their bases on five arms, in under a minute",
             "corral_mab.experiments:quickstart.toml",
         ),
         Entry(
             "epsilon-greedy",
-            "The paper's figure: which exploration rate, of eighteen?",
+            "The paper's figure: which of eighteen exploration rates?",
             "corral_mab.experiments:epsilon-greedy.toml",
         ),
         Entry(

@@ -158,7 +158,7 @@ def test_gaussian_arms() -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"means": ()}, "at least one arm"),
+        ({"means": ()}, "at least one value"),
         ({"means": (0.5, 1.5)}, r"1\.5 lies outside"),
         ({"low": 0.5, "high": 0.5}, "less than high"),
         ({"low": -1.0}, "probabilities"),

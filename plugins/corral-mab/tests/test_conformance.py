@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-mab brings."""
+"""Corral's own checks of everything that corral-mab provides."""
 
 from __future__ import annotations
 

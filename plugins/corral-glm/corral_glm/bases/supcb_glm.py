@@ -1,29 +1,28 @@
 """SupCB-GLM: the model of UCB-GLM in levels, so that the rewards each level learns from are independent.
 
-The first tau = ceil(sqrt(d T)) plays are drawn uniformly from the arms that are there, and every level learns from
-them (`initial` gives another tau). After that there are n = ceil(log2(T)/2) levels, each with V_l and theta_l of its
-own as UCB-GLM has them, and a play goes down the levels (corral_core.features.levels) with the unit 1, the index
-<x, theta_l>, and
+The first tau = ceil(sqrt(d T)) plays are drawn uniformly from the available arms, and every level learns from them
+(`initial` sets another tau). After that there are n = ceil(log2(T)/2) levels, each with its own V_l and theta_l as in
+UCB-GLM, and a play goes down the levels (corral_core.features.levels) with the unit 1, the index <x, theta_l>, and
 
     w = (scale/kappa) sqrt(1 + C)
         (3 sigma sqrt(2 ln(TK/delta)) + sqrt(lambda) S) ||x||_{V_l^-1}.
 
-Ties go to the lowest index; of the candidates that are too wide the widest is played (the source takes any). The source
-has floor(log2 T) levels, of which no play goes beyond the n-th, as 2^-n <= 1/sqrt(T). theta_l is fitted anew only
-when det V_l has grown by 1 + C, so that its own V_l may be the smaller one by as much: hence sqrt(1 + C), which is not
-in the source; nor are the ridge lambda and its share of w. Of a link that rises with |z| the index is |<x, theta_l>|,
-and nothing is proved.
+Ties go to the lowest index; of the candidates that are too wide, the widest is played (the source takes any). The
+source has floor(log2 T) levels, but no play goes beyond the n-th, because 2^-n <= 1/sqrt(T). theta_l is refitted only
+when det V_l has grown by a factor 1 + C, so the V_l it was fitted with may be smaller by that factor: hence
+sqrt(1 + C), which is not in the source; nor are the ridge lambda and its part of w. For a link that rises with |z|, the
+index is |<x, theta_l>| and nothing is proved.
 
-Bound: for features of norm at most 1 and lambda >= 1, where the widths are right (which Theorem 1 of the source proves
-with probability 1 - delta a level for a T so large that tau random plays make V_l large), for all s <= T,
+Bound: for features of norm at most 1 and lambda >= 1, if the widths hold (Theorem 1 of the source proves this with
+probability 1 - delta per level, for T so large that tau random plays make V_l large), for all s <= T,
 
     U(s, delta) = tau R + b a sqrt(2 d n s ln(1 + s/d)) + 2 L_mu sqrt(s),
     b = max(8 L_mu, 2 R),  w = a ||x||,
 
-with R = high - low of the link, or 2 L_mu L S if that is less. A play that level l learns from costs at most
-8 2^-l L_mu, at the first level R, and so less than b w; the widths of a level sum as in SupLinUCB; a play that nobody
+with R = high - low of the link, or 2 L_mu L S if that is smaller. A play that level l learns from costs at most
+8 2^-l L_mu, at the first level R, and so less than b w; the widths of a level sum as in SupLinUCB; a play that no level
 learns from costs at most 2 L_mu/sqrt(T). Theorem 4 of the source has this order: sqrt(d T) up to logarithms and
-L_mu sigma/kappa. Its shape is sigma sqrt(d s), alike for all links.
+L_mu sigma/kappa. The shape is sigma sqrt(d s), the same for all links.
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithms 2 and 3.
 
@@ -55,13 +54,13 @@ from corral_core.rows import Array
 from corral_glm.estimates import EVERY, Estimates, record, refit
 from corral_glm.generalised import Generalised
 
-ALL = -2  # as a level: the play is drawn uniformly, and every level learns from it
+ALL = -2  # used as a level: the play is drawn uniformly, and every level learns from it
 
 
 class LevelState(State):
     estimates: Estimates | None = None
     fitted_at: Array | None = None  # (rows, levels), ln det V_l at the last fit
-    plays: Array | None = None  # (rows,), those that somebody learned from
+    plays: Array | None = None  # (rows,), plays that at least one level learned from
 
 
 @attrs.frozen
@@ -75,11 +74,13 @@ class SupCbGlm(Generalised, InLevels):
 
     initial: int | None = parameter(
         None,
-        help="tau, plays drawn uniformly before anything else; left out: ceil(sqrt(d T))",
+        help="tau, number of uniformly drawn plays at the start (default: ceil(sqrt(d T)))",
         validator=optional(ge(0)),
     )
     switching: float = parameter(
-        0.05, help="C: theta_l is fitted anew only when det V_l has grown by 1 + C", validator=and_(gt(0), le(1e9))
+        0.05,
+        help="C: theta_l is refitted only when det V_l has grown by a factor 1 + C",
+        validator=and_(gt(0), le(1e9)),
     )
 
     @classmethod
@@ -88,7 +89,7 @@ class SupCbGlm(Generalised, InLevels):
 
     @property
     def levels(self) -> int:
-        """n, the least with 2^-n <= 1/sqrt(T), which is where every play ends."""
+        """The number n of levels: the smallest with 2^-n <= 1/sqrt(T). Every play ends there at the latest."""
         return max(1, math.ceil(math.log2(self.horizon) / 2))
 
     @property
@@ -97,7 +98,7 @@ class SupCbGlm(Generalised, InLevels):
 
     @property
     def tau(self) -> int:
-        """How many plays are drawn uniformly."""
+        """The number of plays drawn uniformly."""
         return math.ceil(math.sqrt(self.dimension * self.horizon)) if self.initial is None else self.initial
 
     def _factor(self, scale: Array, delta: Array) -> Array:
@@ -127,7 +128,7 @@ class SupCbGlm(Generalised, InLevels):
         return self.value(mean)
 
     def policy(self, state: LevelState, rows: Array) -> Levels | Decision:
-        """That of the levels; in the first tau plays an infinite factor, or the arm -1, stands for a draw."""
+        """The policy of the levels; in the first tau plays an infinite factor, or the arm -1, marks a uniform draw."""
         found = super().policy(state, rows)
         assert state.plays is not None
         drawn = state.plays.take(rows) < self.tau

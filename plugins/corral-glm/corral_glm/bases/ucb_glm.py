@@ -1,34 +1,34 @@
 """UCB-GLM: optimism for mean rewards mu(<x, theta>) with a known link mu.
 
 With V = lambda I + sum x x^T and theta the root of sum (y - mu(<x, theta>)) x = lambda theta, it plays
-argmax_x <x, theta> + alpha ||x||_{V^-1} (ties: the lowest index): as mu rises, it need not be evaluated. Here
+argmax_x <x, theta> + alpha ||x||_{V^-1} (ties: the lowest index). Because mu rises, it need not be evaluated. Here
 
     alpha = (scale/kappa) (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta))
                            + sqrt(lambda) S),
 
-with kappa the least slope of mu on |z| <= L (S + 1), or 1 if that is less. Of a link that rises with |z| the index has
-|<x, theta>| in place of <x, theta>, and nothing is proved.
+with kappa the smallest slope of mu on |z| <= L (S + 1), or 1 if that is smaller. For a link that rises with |z|, the
+index has |<x, theta>| instead of <x, theta>, and nothing is proved.
 
-theta is fitted, and the policy changes, only when det V has grown by 1 + C (`switching`); of fixed arms from the number
-of plays and the mean reward of each, else from all plays. A fit that does not converge leaves the last estimate in
-force, counts in the state's `estimates.failures`, and warns.
+theta is refitted, and the policy changes, only when det V has grown by a factor 1 + C (`switching`). For fixed arms the
+fit uses the number of plays and the mean reward of each arm, otherwise all plays. If a fit does not converge, the last
+estimate stays in force, the state's `estimates.failures` counts it, and a warning is issued.
 
-Where it differs from the source, which draws the first tau arms at random until V >= I, fits without a ridge, and has
-alpha = (sigma/kappa) sqrt((d/2) ln(1 + 2T/d) + ln(1/delta)): with a ridge no such plays are needed for V or for
+Differences from the source: it draws the first tau arms at random until V >= I, fits without a ridge, and has
+alpha = (sigma/kappa) sqrt((d/2) ln(1 + 2T/d) + ln(1/delta)). With a ridge no such plays are needed for V or for
 separable data, and alpha follows from the determinant, without the horizon. (Both come from the same inequality:
-kappa ||theta - theta*||_V is at most the norm of sum (y - mu) x - lambda theta* in V^-1, while theta is within 1 of
-theta*, which is what the source's random plays are for.) In practice alpha is far too large, as kappa is tiny; `scale`
-and `curvature` are there for that, and with a curvature above the link's own least slope nothing is proved.
+kappa ||theta - theta*||_V is at most the norm of sum (y - mu) x - lambda theta* in V^-1, as long as theta is within 1
+of theta*; the source's random plays ensure this.) In practice alpha is far too large because kappa is tiny; use `scale`
+and `curvature` to reduce it. With a curvature above the link's own smallest slope nothing is proved.
 
-Bound: a play costs at most L_mu times 2 alpha ||x||_{V^-1}, so that U is L_mu/kappa times that of LinUCB: of the order
-(L_mu/kappa) sigma d ln(s) sqrt(s), as in the source (Theorem 2). Its shape is sigma sqrt(d s), alike for all links.
+Bound: a play costs at most L_mu times 2 alpha ||x||_{V^-1}, so U is L_mu/kappa times the bound of LinUCB: of the order
+(L_mu/kappa) sigma d ln(s) sqrt(s), as in the source (Theorem 2). The shape is sigma sqrt(d s), the same for all links.
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithm 1.
 
 >>> from corral_core.simulation.simulate import try_out
 >>> from corral_glm.environments.glm import GlmContexts
 >>> regret = try_out(GlmContexts(dimension=2, arms=4), UcbGlm(norm=4.0, curvature=1.0), horizon=300, rows=8).regret
->>> bool(regret[:, -1].mean() < 300 * 0.1)  # uniform play loses .34 a play
+>>> bool(regret[:, -1].mean() < 300 * 0.1)  # uniform play loses .34 per play
 True
 """
 
@@ -60,7 +60,7 @@ class GlmState(State):
 
 @attrs.frozen
 class UcbGlm(Generalised, Optimistic):
-    """Optimism for rewards that are a known function of something linear (UCB-GLM)."""
+    """Optimism for generalised linear rewards with a known link (UCB-GLM)."""
 
     name: ClassVar[str] = "ucb-glm"
     formula: ClassVar[str] = (
@@ -68,7 +68,7 @@ class UcbGlm(Generalised, Optimistic):
     )
 
     switching: float = parameter(
-        0.05, help="C: theta is fitted anew only when det V has grown by 1 + C", validator=and_(gt(0), le(1e9))
+        0.05, help="C: theta is refitted only when det V has grown by a factor 1 + C", validator=and_(gt(0), le(1e9))
     )
 
     @classmethod
@@ -92,7 +92,7 @@ class UcbGlm(Generalised, Optimistic):
         record(state.estimates, rows, np.zeros(len(rows), dtype=np.intp), action, x, reward)
 
     def _current(self, state: State, rows: Array) -> Any:
-        """Fits anew: as policies change rarely here, this is asked for only when one does."""
+        """Refit, and return the new policy; this is called only when the policy changes, which is rare."""
         assert isinstance(state, GlmState) and state.estimates is not None
         taught = rows[state.ridge.plays.take(rows) > 0]
         if len(taught):

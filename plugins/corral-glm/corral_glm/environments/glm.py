@@ -1,17 +1,18 @@
-"""Rewards of mean mu(<x, theta>), for any link mu (corral_glm.links).
+"""Rewards with mean mu(<x, theta>), for any link mu (corral_glm.links).
 
-theta has norm B, which is the scale on which the link bends: with B = 4 a logistic mean goes from 0.02 to 0.98. Where
-the means of a link are probabilities, an arm pays 1 with its mean's probability, and else 0, unless `gaussian` asks for
-Gaussian noise; else the noise is Gaussian of standard deviation `noise`.
+theta has norm B, which sets how much the link bends: with B = 4 a logistic mean goes from 0.02 to 0.98. If the means of
+a link are probabilities, an arm pays 1 with probability equal to its mean, otherwise 0, unless `gaussian` is set. In
+all other cases the noise is Gaussian with standard deviation `noise`.
 
-glm-contexts: arms are drawn anew at every play, with a uniform direction in each dyadic block of coordinates
-(corral_core.features.directions) and norm 1; theta alike, with norm B. With `shift` > 0 they lean towards a direction u
-of the row, drawn like theta: the blocks are those of g + shift sqrt(d) u, with g a Gaussian vector. Contexts are then
-no longer symmetric, and a model whose link is wrong misses theta in direction and not in length alone.
+glm-contexts: arms are drawn at every play, with a uniform direction in each dyadic block of coordinates
+(corral_core.features.directions) and norm 1; theta likewise, with norm B. With `shift` > 0 the arms lean towards a
+direction u of the row, drawn like theta: the blocks are those of g + shift sqrt(d) u, with g a Gaussian vector.
+Contexts are then no longer symmetric, and a model with a wrong link misses not only the length but also the direction
+of theta.
 
 glm-arms: arms are uniform on the unit sphere, drawn once, and theta is uniform on the sphere of radius B.
 
-(Made for Corral; Pacchiano et al. 2020, Section 6, name the problem and state no setting.)
+(Made for Corral; Pacchiano et al. 2020, Section 6, name the problem but state no setting.)
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from corral_core.protocols.problem import Problem
 from corral_core.rows import Array, Rows
 from corral_glm.links import Link, check_reach, link_of, valid_link
 
-COIN = 0.5  # sub-Gaussian scale of what is 0 or 1
+COIN = 0.5  # sub-Gaussian scale of a reward that is 0 or 1
 
 
 @attrs.frozen(slots=False)  # so that it can be mixed with environments
@@ -44,14 +45,14 @@ class Rewards:
 
     link: Any = parameter(
         "logistic",
-        help="mu: logistic, probit, cloglog, identity, half-identity, square, or one of your own, 'module:object'",
+        help="mu: logistic, probit, cloglog, identity, half-identity, square, or your own as 'module:object'",
         validator=valid_link,
     )
     norm: float = parameter(4.0, help="norm B of theta", validator=and_(ge(0), le(1e9)))
     noise: float = parameter(
-        0.3, help="standard deviation of Gaussian noise, where there is some", validator=and_(gt(0), le(1e9))
+        0.3, help="standard deviation of the noise, if it is Gaussian", validator=and_(gt(0), le(1e9))
     )
-    gaussian: bool = parameter(False, help="whether the noise is Gaussian where means are probabilities, too")
+    gaussian: bool = parameter(False, help="whether the noise is Gaussian even if means are probabilities")
 
     def __attrs_post_init__(self) -> None:
         check_reach(self.mu, self.norm, self.name)
@@ -73,7 +74,7 @@ class Rewards:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The means at the least and the largest <x, theta>; whole numbers around them where they are the same."""
+        """The means at the smallest and largest <x, theta>, or the whole numbers around them if they are equal."""
         least, most = self.mean_of(np.array([0.0 if self.mu.even else -self.norm, self.norm])).tolist()
         return (least, most) if least < most else (math.floor(least), math.floor(least) + 1.0)
 
@@ -82,7 +83,7 @@ class Rewards:
         return np.clip(self.mu.mean(product), self.mu.low, self.mu.high)
 
     def payoff(self, mean: Array, rng: Generator) -> Array:
-        """What arms of these means pay."""
+        """Rewards of arms with these means."""
         if self.coins:
             return (rng.random(len(mean)) < mean).astype(np.float64)
         return noisy(mean, self.noise, rng)
@@ -95,12 +96,12 @@ class Instance(Rows):
 
 @attrs.frozen
 class GlmContexts(Rewards, ContextualBandit):
-    """Contexts whose means are a function of something linear."""
+    """Contexts whose means follow a generalised linear model."""
 
     name: ClassVar[str] = "glm-contexts"
 
     shift: float = parameter(
-        0.0, help="how far contexts lean towards a direction of the row; 0: not at all", validator=and_(ge(0), le(1e3))
+        0.0, help="how far contexts lean towards a direction of the row (0: not at all)", validator=and_(ge(0), le(1e3))
     )
 
     @classmethod
@@ -128,7 +129,7 @@ class GlmContexts(Rewards, ContextualBandit):
 
 @attrs.frozen
 class GlmArms(Rewards, FixedArms):
-    """Fixed arms whose means are a function of something linear."""
+    """Fixed arms whose means follow a generalised linear model."""
 
     name: ClassVar[str] = "glm-arms"
 

@@ -1,29 +1,28 @@
 """MENU: median of means under optimism, for linear rewards with heavy tails and fixed arms.
 
-It plays in epochs. In epoch n the arm of the largest <x, theta> + beta_{n-1} ||x||_{V^-1} (ties: the lowest index) is
+It plays in epochs. In epoch n the arm with the largest <x, theta> + beta_{n-1} ||x||_{V^-1} (ties: the lowest index) is
 played k times. With V = lambda I + sum x x^T over epochs, and B_j the sum over epochs of x times the j-th reward of the
-epoch, there are k estimates theta_j = V^-1 B_j. Of these it takes the most central one: let m_j be the least distance
-in the norm of V within which at least half of the others lie; theta is the one of the smallest m_j (ties: the lowest
-index). And
+epoch, there are k estimates theta_j = V^-1 B_j. The base uses the most central one: let m_j be the smallest distance in
+the norm of V within which at least half of the others lie; theta is the estimate with the smallest m_j (ties: the
+lowest index). The parameters are
 
     k      = ceil(24 ln(e N/delta))  (`repeats`)
     beta_n = 3 scale ((9 d c)^(1/(1+eps)) n^((1-eps)/(2(1+eps))) + sqrt(lambda) S)
 
-where E|noise|^(1+eps) <= c (`moment`). A reward that comes late, after the epoch that asked for it, is left out unless
-the arm is still the same. Where the horizon is no longer than k, the first arm is all that it ever plays.
+where E|noise|^(1+eps) <= c (`moment`). A reward that arrives after its epoch has ended is ignored unless the arm is
+still the same. If the horizon is at most k, the base only plays the arm of the first epoch.
 
-The source's constants are made for proofs. At N = 20,000 and delta = 1/N they give k = 500, so that there are forty
-epochs in all, and a width at which ten dimensions are explored all the while. Public re-implementations play with
-`repeats = 51, scale = 0.02`; the experiments here with 51 and a scale that was calibrated on problems other than
-theirs, 0.01 with Student-t noise (at eps = 1) and 0.002 with Pareto payoffs (at eps = 1/2). Nothing is proved of any of
-these.
+The source's constants are made for proofs. At N = 20,000 and delta = 1/N they give k = 500, so there are only forty
+epochs, and a width at which the base explores ten dimensions all the time. Public re-implementations use
+`repeats = 51, scale = 0.02`. The experiments here use 51 and a scale that was calibrated on problems other than theirs:
+0.01 with Student-t noise (at eps = 1) and 0.002 with Pareto payoffs (at eps = 1/2). Nothing is proved for any of these.
 
-Bound, where no two means differ by more than 2 or lambda >= L^2, with the logarithm at s = N, which makes it concave:
+Bound, if no two means differ by more than 2 or lambda >= L^2, with the logarithm at s = N, which makes it concave:
 
     U(s) = 6 ((9 d c)^(1/(1+eps)) + sqrt(lambda) S + 1)
            s^(1/(1+eps)) k^(eps/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
 
-A `scale` above 1 multiplies it; below 1, or with less than the source's k, nothing is proved.
+A `scale` above 1 multiplies it. With a scale below 1, or fewer repeats than the source's k, nothing is proved.
 
 Source: Shao, Yu, King, Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
 
@@ -65,16 +64,16 @@ from corral_heavytail.tails import (
     settled,
 )
 
-AT_ONCE = 2**21  # numbers of pairwise distances that are in memory at once
+AT_ONCE = 2**21  # maximum number of pairwise distances in memory
 
 
 class State(Rows):
     features: Array  # (rows, arms, d)
-    ridge: Ridge  # over epochs; only V^-1 is read of it
+    ridge: Ridge  # over epochs; only its V^-1 is used
     response: Array  # (rows, k, d), B
-    arm: Array  # (rows,), that of this epoch
-    repeat: Array  # (rows,), how many of its rewards have come
-    unasked: Array  # (rows,), whether the policy has not been asked for since it changed
+    arm: Array  # (rows,), the arm of this epoch
+    repeat: Array  # (rows,), how many rewards of this epoch have arrived
+    unasked: Array  # (rows,), whether the policy has not been requested since it changed
     epsilon: Array  # (rows,)
     width: Array  # (rows,), 3 scale (9 d c)^(1/(1+eps))
     least: Array  # (rows,), 3 scale sqrt(lambda) S
@@ -95,16 +94,16 @@ class Menu(Linear):
     magnitude: float | None = magnitude_field()
     repeats: int | None = parameter(
         None,
-        help="k: how often the arm of an epoch is played; left out, ceil(24 ln(e N/delta))",
+        help="k: how often the arm of an epoch is played (default: ceil(24 ln(e N/delta)))",
         validator=optional(and_(ge(1), le(10_000))),
     )
     length: float = parameter(
-        1.0, help="bound L on the norm of an arm's features; only U needs it", validator=and_(gt(0), le(1e9))
+        1.0, help="bound L on the norm of an arm's features; used only in U", validator=and_(gt(0), le(1e9))
     )
     arms: int = fitted(help="number of arms", validator=ge(1))
     horizon: int = horizon_field()
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
-    noise: float = attrs.field(default=0.0, init=False, repr=False, metadata={"hidden": True})  # told a moment instead
+    noise: float = attrs.field(default=0.0, init=False, repr=False, metadata={"hidden": True})  # uses a moment instead
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -114,15 +113,15 @@ class Menu(Linear):
         found = super().resolve(problem)
         if problem.changing:
             raise CorralError(
-                f"{self.name} needs fixed arms, for it plays one many times; {problem.environment} changes them from "
-                f"play to play, which tofu can take"
+                f"{self.name} needs fixed arms, because it plays one arm many times; {problem.environment} changes "
+                f"them from play to play (use tofu instead)"
             )
         repeats = source_repeats(found.horizon, found.delta) if found.repeats is None else found.repeats
         return filled(found, problem, repeats=repeats, moment=settled(found, problem, raw=False))
 
     @property
     def epoch(self) -> int:
-        """How many plays an epoch has."""
+        """The number of plays in an epoch."""
         assert self.repeats is not None
         return self.repeats
 
@@ -158,11 +157,11 @@ class Menu(Linear):
     def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         arm, reward = feedback.action, feedback.reward
         own = arm == state.arm.take(rows)
-        if not own.all():  # late, from an epoch that is over
+        if not own.all():  # late rewards, from an epoch that has ended
             rows, arm, reward = rows[own], arm[own], reward[own]
         x = state.features[rows, arm]
         repeat = state.repeat.take(rows)
-        with np.errstate(over="ignore", invalid="ignore"):  # a repeat that is beyond all numbers is none to be chosen
+        with np.errstate(over="ignore", invalid="ignore"):  # an estimate that overflows is never chosen
             state.response[rows, repeat] += x * reward[:, None]
         state.repeat[rows] = repeat + 1
         ended = repeat + 1 == self.epoch
@@ -188,7 +187,7 @@ class Menu(Linear):
         factor = 6 * max(self.scale, 1.0) * width * self.epoch ** (self.epsilon * power) * grown
         return Bound(lambda s: factor * s**power, (Term(self.moment**power * math.sqrt(d), power),))
 
-    # --- an epoch ends ---
+    # --- The end of an epoch ---
 
     def _end_epoch(self, state: State, rows: Array, x: Array) -> None:
         learn(state.ridge, rows, x, np.zeros(len(rows)))
@@ -206,15 +205,15 @@ class Menu(Linear):
 
 
 def source_repeats(horizon: int, delta: float) -> int:
-    """k = ceil(24 ln(e N/delta))."""
+    """The source's k = ceil(24 ln(e N/delta))."""
     return math.ceil(24 * (1 + math.log(horizon) - math.log(delta)))
 
 
 def central(response: Array, inverse: Array, rows: Array) -> Array:
-    """Of each row's k estimates V^-1 B_j the one that lies nearest to half of the others, in the norm of V.
+    """The estimate among each row's k estimates V^-1 B_j that is nearest to half of the others, in the norm of V.
 
-    The squared distances are G_jj + G_ll - 2 G_jl with G = B^T V^-1 B: all pairs at the price of one product. They are
-    many, k^2 a row, so that only some rows are in memory at a time.
+    The squared distances are G_jj + G_ll - 2 G_jl with G = B^T V^-1 B: one product gives all pairs. There are k^2 of
+    them per row, so only some rows are in memory at a time.
     """
     k, d = response.shape[1:]
     theta = np.empty((len(rows), d))
@@ -225,18 +224,18 @@ def central(response: Array, inverse: Array, rows: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             estimates = b @ v_inverse
             distance = _distances(b, v_inverse)
-        half = np.partition(distance, k // 2, axis=2)[:, :, k // 2]  # the nearest of all is the estimate itself
+        half = np.partition(distance, k // 2, axis=2)[:, :, k // 2]  # the nearest estimate is the estimate itself
         theta[first : first + some] = played(estimates, half.argmin(axis=1))
-    theta[~np.isfinite(theta).all(axis=1)] = 0.0  # most estimates are beyond all numbers: nothing is known
+    theta[~np.isfinite(theta).all(axis=1)] = 0.0  # most estimates overflowed: nothing is known
     return theta
 
 
 def _distances(b: Array, inverse: Array) -> Array:
-    """(rows, k, k): squared; infinite where an estimate is beyond all numbers.
+    """The squared distances, (rows, k, k); infinite if an estimate overflowed.
 
-    What all have in common is taken off first, the middle one in each coordinate: squares of a mean that is millions of
-    times the noise would swallow it. Exactly symmetric, for nearest neighbours tie with each other, and ties go to the
-    lowest index.
+    The median of each coordinate is subtracted first: if the mean is millions of times the noise, its squares would
+    swallow the noise. The result is exactly symmetric, because nearest neighbours tie with each other, and ties go to
+    the lowest index.
     """
     middle = b.shape[1] // 2
     b = b - np.partition(b, middle, axis=1)[:, middle, None]

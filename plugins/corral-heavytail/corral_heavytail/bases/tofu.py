@@ -1,23 +1,23 @@
 """TOFU: truncation under optimism, for linear rewards with heavy tails.
 
-As LinUCB it plays argmax_a <a, theta> + beta ||a||_{V^-1} (ties: the lowest index), with V = lambda I + sum x x^T. Its
-estimate leaves out payoffs that are too large to be true, for each direction by itself: with W = V^(-1/2) X^T, d x s,
+Like LinUCB it plays argmax_a <a, theta> + beta ||a||_{V^-1} (ties: the lowest index), with V = lambda I + sum x x^T.
+Its estimate leaves out implausibly large payoffs, separately in each direction: with W = V^(-1/2) X^T, d x s,
 
     g_i   = sum_l W_il y_l [|W_il y_l| <= b_s],   theta = V^(-1/2) g
     b_s   = (b/ln(2N/delta))^(1/(1+eps)) s^((1-eps)/(2(1+eps)))
     beta  = scale (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps))
                    s^((1-eps)/(2(1+eps))) + sqrt(lambda) S)
 
-where E|y|^(1+eps) <= b (`moment`, of the payoff itself and not of its noise) and s counts plays. All past payoffs are
-looked at anew for an estimate, which takes s d steps, so that there is one only when det V has grown by 1 + `switching`
+where E|y|^(1+eps) <= b (`moment`, of the payoff itself and not of its noise) and s counts plays. An estimate reads all
+past payoffs, which takes s d steps, so a new one is made only when det V has grown by a factor 1 + C (`switching`)
 since the last (the source makes one at every play: `switching = 0`). That costs a factor sqrt(1 + C) of regret.
 
-The source's width is made for proofs: at N = 20,000 in ten dimensions it explores all the while. Public
-re-implementations play with `scale = 0.2`; the experiments here with a scale that was calibrated on problems other than
-theirs, 0.05 with Student-t noise (at eps = 1) and 0.01 with Pareto payoffs (at eps = 1/2). Nothing is proved of any of
-these. No scale fits all dimensions: where means grow with d, so does b^(1/(1+eps)), and the width like d^(3/2).
+The source's width is made for proofs: at N = 20,000 in ten dimensions the base explores all the time. Public
+re-implementations use `scale = 0.2`. The experiments here use a scale that was calibrated on problems other than
+theirs: 0.05 with Student-t noise (at eps = 1) and 0.01 with Pareto payoffs (at eps = 1/2). Nothing is proved for any of
+these. No scale fits all dimensions: if means grow with d, so does b^(1/(1+eps)), and the width grows like d^(3/2).
 
-Bound, where no two means differ by more than 2 or lambda >= L^2, with logarithms at s = N, which makes it concave:
+Bound, if no two means differ by more than 2 or lambda >= L^2, with logarithms at s = N, which makes it concave:
 
     U(s) = 2 sqrt(1 + C) s^(1/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
            (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps)) + sqrt(lambda) S + 1)
@@ -67,11 +67,11 @@ from corral_heavytail.tails import (
 
 
 class Payoff(Rows):
-    """A play that is past."""
+    """A past play."""
 
     reward: Array
-    arm: Array | None = None  # where arms are fixed
-    features: Array | None = None  # where they change, (rows, d)
+    arm: Array | None = None  # if arms are fixed
+    features: Array | None = None  # if they change, (rows, d)
 
 
 class State(optimism.State):
@@ -94,11 +94,13 @@ class Tofu(Optimistic):
     moment: float | None = moment_field("b, the moment E|y|^(1 + epsilon) of a payoff", gt(0))
     magnitude: float | None = magnitude_field()
     switching: float = parameter(
-        0.05, help="C: the policy changes only when det V has grown by 1 + C; 0: at every play", validator=MODERATE
+        0.05,
+        help="C: the policy changes only when det V has grown by a factor 1 + C (0: at every play)",
+        validator=MODERATE,
     )
     arms: int = fitted(help="number of arms", validator=ge(1))
     horizon: int = horizon_field()
-    noise: float = attrs.field(default=0.0, init=False, repr=False, metadata={"hidden": True})  # told a moment instead
+    noise: float = attrs.field(default=0.0, init=False, repr=False, metadata={"hidden": True})  # uses a moment instead
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -120,7 +122,7 @@ class Tofu(Optimistic):
         factor = 2 * math.sqrt(1 + self.switching) * max(self.scale, 1.0) * width * grown
         return Bound(lambda s: factor * s**power, (Term(self.moment**power * math.sqrt(d), power),))
 
-    # --- what differs from LinUCB ---
+    # --- Differences from LinUCB ---
 
     def _fresh(self, given: Any) -> State:
         return State(
@@ -142,7 +144,7 @@ class Tofu(Optimistic):
         else:
             x = np.array(played(self.observed(feedback.observation), action), dtype=np.float64)
             entry = Payoff(reward, features=x)
-        learn(state.ridge, rows, x, np.zeros(len(rows)))  # only V^-1 and ln det V are read of it
+        learn(state.ridge, rows, x, np.zeros(len(rows)))  # only its V^-1 and ln det V are used
         state.past.append(rows, entry)
 
     def _radius(self, state: optimism.State, rows: Array) -> Array:
@@ -163,10 +165,10 @@ class Tofu(Optimistic):
         return beliefs(theta, inverse, beta)
 
     def estimate(self, state: State, rows: Array) -> Array:
-        """theta of these rows, (rows, d).
+        """The estimate theta of these rows, (rows, d).
 
-        One row after the other: their pasts differ in length, and a row's sum must not depend on how far another's is
-        filled up. It happens rarely, and each time the work within a row outweighs the loop.
+        This loops over rows: their pasts differ in length, and a row's sum must not depend on padding to the length of
+        another row. It happens rarely, and the work within a row outweighs the loop.
         """
         epsilon, plays = state.tail.take(rows), state.ridge.plays.take(rows).astype(np.float64)
         log = math.log(2 * self.horizon) - np.log(state.delta.take(rows))
@@ -185,9 +187,9 @@ class Tofu(Optimistic):
 
 
 def truncated(w: Array, reward: Array, level: float) -> Array:
-    """g_i = sum_l W_il y_l [|W_il y_l| <= level], (d,)."""
+    """The truncated sums g_i = sum_l W_il y_l [|W_il y_l| <= level], (d,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         terms = w * reward
-    terms[~(np.abs(terms) <= level)] = 0.0  # not a number is what a payoff beyond all numbers gives where w is 0
+    terms[~(np.abs(terms) <= level)] = 0.0  # also NaN, from an infinite payoff where w is 0
     total: Array = terms.sum(axis=1)
     return total

@@ -1,12 +1,12 @@
-"""Fixed arms whose payoffs follow Pareto's law.
+"""Fixed arms with Pareto-distributed payoffs.
 
-a_j ~ U[0,1]^d and theta ~ U[0,1]^d, drawn anew for every replicate. An arm of mean m = <a_j, theta> pays s u^(-1/a),
-with u uniform on (0, 1], a the `shape` and s = m (a - 1)/a the least that it can pay. Moments of orders below a are
-finite: with a = 2 there is no variance, and with a near 1 hardly a mean. No noise is published, and a base that needs
-one must be told.
+a_j ~ U[0,1]^d and theta ~ U[0,1]^d, drawn for every replicate. An arm with mean m = <a_j, theta> pays s u^(-1/a),
+with u uniform on (0, 1], a the `shape` and s = m (a - 1)/a the smallest possible payoff. Moments of orders below a are
+finite: with a = 2 there is no variance, and with a near 1 hardly a mean. The problem publishes no noise scale; if a
+base needs one, set it yourself.
 
-Means lie in (0, d). A meta-algorithm is handed payoffs scaled by this range and cut to its clip. Cutting lowers every
-mean and keeps the order of arms: payoffs of an arm are m times the same law.
+Means lie in (0, d). A meta-algorithm receives payoffs scaled by this range and clipped. Clipping lowers every mean but
+keeps the order of arms: all arms have the same distribution, up to the factor m.
 
 Source: settings S3 (20 arms, d = 10) and S4 (100 arms, d = 20) of Shao, Yu, King, Lyu, "Almost optimal algorithms for
 linear stochastic bandits with heavy-tailed payoffs", 2018, both with shape 2.
@@ -33,7 +33,7 @@ class ParetoArms(LinearTails):
 
     name: ClassVar[str] = "pareto-arms"
 
-    shape: float = parameter(2.0, help="a: moments of orders below it are finite", validator=and_(gt(1), le(1e6)))
+    shape: float = parameter(2.0, help="a: moments of orders below a are finite", validator=and_(gt(1), le(1e6)))
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -44,9 +44,9 @@ class ParetoArms(LinearTails):
         return np.asarray(least * np.exp(rng.standard_exponential(len(mean)) / self.shape))
 
     def noise_moment(self, epsilon: float, mean: float) -> float:
-        """A bound on E|y - E y|^(1+epsilon) of arms of at most this mean: what MENU is to be told."""
+        """A bound on E|y - E y|^(1+epsilon) of arms with at most this mean: the moment for MENU."""
         return pareto_noise_moment(1 + epsilon, self.shape, mean)
 
     def payoff_moment(self, epsilon: float, mean: float) -> float:
-        """E|y|^(1+epsilon) of an arm of this mean: what TOFU is to be told."""
+        """E|y|^(1+epsilon) of an arm with this mean: the moment for TOFU."""
         return pareto_moment(1 + epsilon, self.shape, mean)

@@ -1,16 +1,16 @@
-"""Fixed arms one feature of which pays in rare, large prizes.
+"""Fixed arms with one feature that pays in rare, large prizes.
 
-a_j ~ U[0,1]^d, drawn anew for every replicate; theta has theta_1 = `weight`, the others uniform on [0, 1]. An arm pays
-what its other features are worth for sure, and for the first one the `prize` J with probability a_j1 theta_1/J:
+a_j ~ U[0,1]^d, drawn for every replicate; theta has theta_1 = `weight`, the others uniform on [0, 1]. An arm always
+pays what its other features are worth, and for the first feature the `prize` J with probability a_j1 theta_1/J:
 
     y = sum_{i > 1} a_ji theta_i + J [u < a_j1 theta_1/J],
 
-so that the mean is <a_j, theta>, whatever the prize. Moments of all orders are finite, and grow with the prize: that of
-order q, of an arm with the chance p and a sure payoff r, is (1 - p) r^q + p (r + J)^q. With a large prize a bound that
-holds at a small order is far too small at order 2. Who counts on it there cuts every prize off, and believes the first
-feature to be worth nothing. The noise is sub-Gaussian with scale J/2, which is published.
+so the mean is <a_j, theta> for any prize. Moments of all orders are finite and grow with the prize: the moment of order
+q of an arm with prize probability p and a sure payoff r is (1 - p) r^q + p (r + J)^q. With a large prize, a bound that
+holds at a small order is far too small at order 2. A base that relies on it there cuts off every prize, and concludes
+that the first feature is worth nothing. The noise is sub-Gaussian with scale J/2, which the problem publishes.
 
-(Made for Corral. Payoffs of two values, of which the larger is rare, are those of the lower bounds for heavy tails:
+(Made for Corral. Payoffs with two values, the larger one rare, are those of the lower bounds for heavy tails:
 Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", 2013.)
 
 >>> world = PrizeArms(prize=100.0)
@@ -38,14 +38,14 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class PrizeArms(ArmsWithFeatures):
-    """Linear arms one feature of which pays in rare prizes."""
+    """Linear arms with one feature that pays in rare prizes."""
 
     name: ClassVar[str] = "prize-arms"
 
     arms: int = parameter(20, help="number of arms", validator=ge(1))
     dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
-    prize: float = parameter(100.0, help="J, what the first feature pays at a time", validator=and_(gt(0), le(1e9)))
-    weight: float = parameter(2.0, help="theta_1, what it pays on average", validator=and_(ge(0), le(1e9)))
+    prize: float = parameter(100.0, help="J, what the first feature pays when it pays", validator=and_(gt(0), le(1e9)))
+    weight: float = parameter(2.0, help="theta_1, average payoff of the first feature", validator=and_(ge(0), le(1e9)))
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -79,12 +79,12 @@ class PrizeArms(ArmsWithFeatures):
         return mean - share + self.prize * won, instance.best - mean
 
     def noise_moment(self, epsilon: float) -> float:
-        """E|y - E y|^(1+epsilon) of an arm whose first feature is 1, the largest if a prize is rare: for MENU."""
+        """E|y - E y|^(1+epsilon) of an arm whose first feature is 1 (the largest if prizes are rare): for MENU."""
         chance, order = self.weight / self.prize, 1 + epsilon
         return float(chance * (self.prize - self.weight) ** order + (1 - chance) * self.weight**order)
 
     def payoff_moment(self, epsilon: float, mean: float) -> float:
-        """E|y|^(1+epsilon) of an arm of this mean whose first feature is 1, or what it takes for the mean: for TOFU."""
+        """E|y|^(1+epsilon) of an arm with this mean whose first feature is 1, or less for a small mean: for TOFU."""
         share, order = min(self.weight, mean), 1 + epsilon
         chance, sure = share / self.prize, mean - share
         return float((1 - chance) * sure**order + chance * (sure + self.prize) ** order)

@@ -1,11 +1,12 @@
 """Fixed arms whose payoffs have the tails of Student's t.
 
-a_j ~ U[0,1]^d and theta ~ U[0,1]^d, drawn anew for every replicate; an arm pays <a_j, theta> + scale t, with t of `df`
-degrees of freedom. Moments of orders below `df` are finite: with df = 3 the variance is, at 3 scale^2, and with df of
-at most 2 it is not. As nothing about it is sub-Gaussian, no noise is published, and a base that needs one must be told.
+a_j ~ U[0,1]^d and theta ~ U[0,1]^d, drawn for every replicate; an arm pays <a_j, theta> + scale t, with t of `df`
+degrees of freedom. Moments of orders below `df` are finite: with df = 3 the variance is 3 scale^2, with df of at most 2
+it is infinite. The payoffs are not sub-Gaussian, so the problem publishes no noise scale; if a base needs one, set it
+yourself.
 
-Means lie in (0, d). A meta-algorithm is handed payoffs scaled by this range and cut to its clip. Cutting keeps the
-order of arms: where one mean is larger, so is the mean of what is left.
+Means lie in (0, d). A meta-algorithm receives payoffs scaled by this range and clipped. Clipping keeps the order of
+arms: an arm with a larger mean also has a larger mean after clipping.
 
 Source: settings S1 (20 arms, d = 10) and S2 (100 arms, d = 20) of Shao, Yu, King, Lyu, "Almost optimal algorithms for
 linear stochastic bandits with heavy-tailed payoffs", 2018, both with df = 3.
@@ -53,7 +54,7 @@ class StudentTArms(LinearTails):
     name: ClassVar[str] = "student-t-arms"
 
     df: float = parameter(
-        3.0, help="degrees of freedom: moments of orders below it are finite", validator=and_(gt(1), le(1e6))
+        3.0, help="degrees of freedom: moments of orders below df are finite", validator=and_(gt(1), le(1e6))
     )
     scale: float = parameter(1.0, help="multiplies the noise", validator=and_(gt(0), le(1e9)))
 
@@ -65,9 +66,9 @@ class StudentTArms(LinearTails):
         return np.asarray(mean + self.scale * rng.standard_t(self.df, len(mean)))
 
     def noise_moment(self, epsilon: float) -> float:
-        """E|noise|^(1+epsilon): what MENU is to be told."""
+        """E|noise|^(1+epsilon): the moment for MENU."""
         return student_t_moment(1 + epsilon, self.df, self.scale)
 
     def payoff_moment(self, epsilon: float, mean: float) -> float:
-        """A bound on E|y|^(1+epsilon) of arms of at most this mean: what TOFU is to be told."""
+        """A bound on E|y|^(1+epsilon) of arms with at most this mean: the moment for TOFU."""
         return student_t_payoff_moment(1 + epsilon, self.df, mean, self.scale)

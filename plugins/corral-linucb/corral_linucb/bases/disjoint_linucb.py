@@ -1,14 +1,14 @@
-"""Disjoint LinUCB: one context for all arms, and a parameter vector of its own for each.
+"""Disjoint LinUCB: one context for all arms, and one parameter vector per arm.
 
-Plays argmax_a <x, theta_a> + beta_a ||x||_{V_a^-1} (ties: the lowest index) with a ridge regression an arm and
+Plays argmax_a <x, theta_a> + beta_a ||x||_{V_a^-1} (ties: the lowest index) with one ridge regression per arm and
 
     beta_a = scale (sigma sqrt(ln(det V_a/lambda^d) + 2 ln(K/delta)) + sqrt(lambda) S)
 
 so that all K ellipsoids hold together with probability 1 - delta. It is LinUCB in the paper's form X x [K], whose
-features e_a (x) x have K d coordinates, with a radius an arm in place of one for all. Where arms have features of their
-own, each arm's regression sees its own.
+features e_a (x) x have K d coordinates, but with one radius per arm instead of one for all. If arms have their own
+features, each arm's regression sees the features of that arm.
 
-Bound: that of LinUCB in K d dimensions, with delta/K.
+Bound: the bound of LinUCB in K d dimensions, with delta/K.
 
 Source: Li, Chu, Langford, Schapire, "A contextual-bandit approach to personalized news article recommendation", 2010,
 Algorithm 1; with the radius of Abbasi-Yadkori, Pal, Szepesvari, 2011.
@@ -42,10 +42,10 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class DisjointLinUcb(Optimistic):
-    """LinUCB with one context and a parameter vector an arm."""
+    """LinUCB with one shared context and one parameter vector per arm."""
 
     name: ClassVar[str] = "disjoint-linucb"
-    formula: ClassVar[str] = "LinUCB's in K d dimensions, with delta/K"
+    formula: ClassVar[str] = "the bound of LinUCB in K d dimensions, with delta/K"
     takes_shared: ClassVar[bool] = True
 
     arms: int = fitted(help="number of arms K", validator=ge(1))

@@ -1,21 +1,21 @@
-"""Phased elimination by G-optimal designs, for fixed arms; it need not know how far from linear the rewards are.
+"""Phased elimination by G-optimal designs, for fixed arms. It need not know how far from linear the rewards are.
 
-A phase of length m: pi a design of the active arms with max_a ||a||^2_{V(pi)^-1} <= 2 rank, every active arm is played
-u(a) = ceil(m pi(a)) times (the one with the most plays left, ties: the lowest index), theta is the least-squares
-estimate from the plays of this phase, and the arms that stay are
+In a phase of length m, pi is a design of the active arms with max_a ||a||^2_{V(pi)^-1} <= 2 rank. Every active arm is
+played u(a) = ceil(m pi(a)) times (first the arm with the most plays left, ties: the lowest index), theta is the
+least-squares estimate from the plays of this phase, and the arms that stay are
 
     {a: max_b <theta, b - a> <= 2 sigma sqrt((4 d/m) ln(1/alpha))},  alpha = delta/k.
 
-Then m doubles; it starts at ceil(4 d ln ln max(d, 3)) + 16. A late reward counts in the phase in which it arrives, as
-long as its arm is still active.
+Then m doubles; it starts at ceil(4 d ln ln max(d, 3)) + 16. A late reward counts in the phase in which it arrives, if
+its arm is still active.
 
-Bound: U(s, delta) = 32 sigma sqrt(d s ln(k s/delta)) + 2 m_1 (high - low), m_1 the first length, for rewards that are
-linear and a base that runs with this delta; it holds until play s but with probability 2 delta log2(1 + s). An estimate
-of an active arm is off by more than w_i = sigma sqrt((4 d/m_i) ln(k/delta)) in phase i with probability at most
-2 delta/k. Where none is, the best arm stays, an arm that stays is at most 4 w_i from it, and n plays of the next phase
-cost at most 4 w_i n. Where no design has more than m_1 arms (the source's have not, nor those of our tests), these sum
-to 4 sqrt(8) 2.78 sigma sqrt(d s ln(k/delta)) or less. A `scale` above 1 multiplies the first term; below 1 nothing is
-proved. Where rewards are linear up to epsilon, the source adds a term of the order epsilon s sqrt(d) ln s: not in U.
+Bound: U(s, delta) = 32 sigma sqrt(d s ln(k s/delta)) + 2 m_1 (high - low), m_1 the first length, for linear rewards and
+a base that runs with this delta. It holds until play s except with probability 2 delta log2(1 + s). The estimate of an
+active arm is off by more than w_i = sigma sqrt((4 d/m_i) ln(k/delta)) in phase i with probability at most 2 delta/k. If
+no estimate is, the best arm stays, every arm that stays is at most 4 w_i below it, and n plays of the next phase cost
+at most 4 w_i n. If no design has more than m_1 arms (true for the source's designs and in our tests), these costs sum
+to at most 4 sqrt(8) 2.78 sigma sqrt(d s ln(k/delta)). A `scale` above 1 multiplies the first term; below 1 nothing is
+proved. If rewards are linear up to epsilon, the source adds a term of the order epsilon s sqrt(d) ln s; U omits it.
 
 Source: Lattimore, Szepesvari, Weisz, "Learning with good feature representations in bandits and in RL with a generative
 model", 2020.
@@ -44,7 +44,7 @@ from corral_core.protocols.problem import Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_linucb.design import coordinates, design, gram
 
-TOLERANCE = 1.0  # designs within twice the optimum, which the width of the elimination counts on
+TOLERANCE = 1.0  # designs are within twice the optimum, as the width of the elimination assumes
 
 
 class State(Rows):
@@ -53,9 +53,9 @@ class State(Rows):
     length: Array  # (rows,), m
     active: Array  # (rows, arms)
     left: Array  # (rows, arms), plays left in this phase
-    unfinished: Array  # (rows,), the sum of them
+    unfinished: Array  # (rows,), the sum of `left`
     plays: Array  # (rows, arms), in this phase
-    total: Array  # (rows, arms), their rewards
+    total: Array  # (rows, arms), sum of their rewards
 
 
 @attrs.frozen
@@ -128,7 +128,7 @@ class GOptimal(Featured):
 
 
 def _eliminate(state: State, rows: Array) -> None:
-    """Keep the arms that this phase's estimate cannot tell from the best."""
+    """Keep the arms that the estimate of this phase cannot distinguish from the best."""
     active = state.active.take(rows, axis=0)
     arms, rank, _ = coordinates(state.features.take(rows, axis=0), active)
     plays, total = state.plays.take(rows, axis=0), state.total.take(rows, axis=0)
@@ -140,9 +140,9 @@ def _eliminate(state: State, rows: Array) -> None:
 
 
 def _start_phase(state: State, rows: Array) -> None:
-    """How often the arms that are left are to be played."""
+    """Set how often each active arm is played in the next phase."""
     weights = design(state.features.take(rows, axis=0), state.active.take(rows, axis=0), TOLERANCE)
-    # Weights are sums: a whole number of plays must not become one more for the last bit of them.
+    # Weights are sums with rounding errors: these must not turn a whole number of plays into one more.
     left = np.ceil(state.length.take(rows)[:, None] * weights - 1e-9).astype(np.int64)
     state.left[rows] = left
     state.unfinished[rows] = left.sum(axis=1)

@@ -9,11 +9,11 @@ over one of these sets of actions:
 - finitely many arms, whose features are fixed or change from play to play (ties: the lowest index);
 - the unit ball, or an ellipsoid that changes from play to play, solved exactly by the secular equation.
 
-With `switching` the policy changes only when det V has grown by 1 + C since it last did: at most
-d ln(1 + s L^2/(lambda d))/ln(1 + C) times, for a factor sqrt(1 + C) of regret.
+With `switching` the policy changes only when det V has grown by a factor 1 + C since the last change: at most
+d ln(1 + s L^2/(lambda d))/ln(1 + C) times. This costs a factor sqrt(1 + C) of regret.
 
-It believes that only the first d of the D features matter: it looks at no others, and plays zeros in them where it may
-choose. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm follow each play by a rank-one update.
+The base assumes that only the first d of the D features matter: it ignores the others, and sets them to zero if it can
+choose them. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm are kept by a rank-one update per play.
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011; Chu, Li, Reyzin,
 Schapire, "Contextual bandits with linear payoff functions", 2011.
@@ -45,7 +45,7 @@ from corral_linucb.secular import maximise, maximise_ellipsoid
 
 
 class FixedArms(Rows):
-    """What is kept up to date of arms that never change."""
+    """Features, means and widths of arms that never change, kept up to date."""
 
     features: Array  # (rows, d, arms)
     mean: Array  # (rows, arms), <a, theta>
@@ -53,7 +53,7 @@ class FixedArms(Rows):
 
 
 class Point(Rows):
-    """The policy on the ball: the action itself, in the coordinates that are played."""
+    """The policy on the ball: the action itself, in the first d coordinates."""
 
     action: Array
 
@@ -101,7 +101,7 @@ class LinUcb(Optimistic):
         return self._padded(maximise_ellipsoid(theta, inverse, beta, self.observed(observation)))
 
     def _padded(self, action: Array) -> Array:
-        """Zeros in the coordinates that it believes do not matter."""
+        """The action with zeros in the coordinates that are assumed not to matter."""
         whole = np.zeros((len(action), self.resolved.dimension or self.dimension))
         whole[:, : self.dimension] = action
         return whole
@@ -118,7 +118,7 @@ class LinUcb(Optimistic):
             learn(state.ridge, rows, feedback.action[:, : self.dimension], feedback.reward)
 
     def _follow(self, state: State, rows: Array, step: Step) -> None:
-        """Means and widths of fixed arms after a play: a rank-one update, anew where the regression is."""
+        """Update means and widths of fixed arms after a play: by rank one, or fully if the regression was rebuilt."""
         arms: FixedArms = state.arms
         features = arms.features.take(rows, axis=0)
         along = np.einsum("ndk,nd->nk", features, step.direction)

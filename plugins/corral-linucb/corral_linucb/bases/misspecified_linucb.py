@@ -1,11 +1,11 @@
 """LinUCB for rewards that are linear up to epsilon: |E r - <a, theta*>| <= epsilon.
 
-The radius is that of LinUCB (which alone `scale` multiplies) plus epsilon sqrt(s), s counting this play: an error of at
-most epsilon in each of the past rewards moves the estimate by at most epsilon sqrt(s) in the norm of V.
+The radius is that of LinUCB (`scale` multiplies only this part) plus epsilon sqrt(s), where s includes this play: an
+error of at most epsilon in each past reward moves the estimate by at most epsilon sqrt(s) in the norm of V.
 
-Bound: U(s, delta) of LinUCB + 2 epsilon s sqrt(2 d ln(1 + s L^2/(lambda d))) + 2 epsilon s, where rare switching
-multiplies all but the last term by sqrt(1 + C). What is linear in s is the price of misspecification, of the order
-epsilon sqrt(d) s.
+Bound: U(s, delta) of LinUCB + 2 epsilon s sqrt(2 d ln(1 + s L^2/(lambda d))) + 2 epsilon s; rare switching multiplies
+all but the last term by sqrt(1 + C). The part that is linear in s, of the order epsilon sqrt(d) s, is the price of
+misspecification.
 
 Source: Zanette, Lazaric, Kochenderfer, Brunskill, "Learning near optimal policies with low inherent Bellman error",
 2020, Corollary 1.
@@ -35,9 +35,9 @@ class MisspecifiedLinUcb(LinUcb):
     """LinUCB with a target level of misspecification."""
 
     name: ClassVar[str] = "misspecified-linucb"
-    formula: ClassVar[str] = "LinUCB's + 2 epsilon s (sqrt(2 d ln(1 + s L^2/(lambda d))) + 1)"
+    formula: ClassVar[str] = "the bound of LinUCB + 2 epsilon s (sqrt(2 d ln(1 + s L^2/(lambda d))) + 1)"
 
-    epsilon: float = knob(0.0, help="how far from linear the mean rewards may be, in raw reward", validator=MODERATE)
+    epsilon: float = knob(0.0, help="how far from linear mean rewards may be, in reward units", validator=MODERATE)
 
     def _fresh(self, given: Any) -> State:
         return super()._fresh(given).replace(epsilon=np.asarray(given.epsilon, dtype=np.float64))

@@ -1,29 +1,30 @@
-"""ModCB: starts with the fewest features, and moves to more when plays drawn uniformly show that they are missed.
+"""ModCB: starts with the fewest features, and adds more when plays drawn uniformly show that they are needed.
 
 The classes are linear in the first d_1 < d_2 < ... features. At its s-th play the base explores with probability
-min(1, (K/s)^kappa): it plays an arm drawn uniformly, which feeds the test. Else it plays LinUCB of the present class m,
-argmax <x, theta> + beta ||x||_{V^-1} (ties: the lowest index) with
+min(1, (K/s)^kappa): it plays an arm drawn uniformly, which feeds the test. Otherwise it plays LinUCB of the current
+class m, argmax <x, theta> + beta ||x||_{V^-1} (ties: the lowest index) with
 
     beta = scale (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S)
 
 and that learner learns. With n explored plays and, over them, b = sum y phi and Q = sum y^2 phi phi^T, and with Sigma
-the mean of phi phi^T over all plays and the arms that were there (in each play an arm counts as often as exploration
+the mean of phi phi^T over all plays and their available arms (in each play an arm has the weight with which exploration
 would have drawn it),
 
     e_i = b_i^T Sigma_i^-1 b_i - <Sigma_i^-1, Q_i>,    E_{m,i} = (e_i - e_m)/(n (n - 1))
 
-estimates without bias the mean of (<beta_m, x> - <beta_i, x>)^2, what the best predictor of class i has over that of
-class m (index i takes the leading d_i coordinates). This is the source's (b^T G b - <G, Q>)/(n (n - 1)), with
-G = R Sigma R and R = blockdiag(Sigma_m^-1, 0) - Sigma^-1, because G = Sigma^-1 - blockdiag(Sigma_m^-1, 0).
+is an unbiased estimate of the mean of (<beta_m, x> - <beta_i, x>)^2, the advantage of the best predictor of class i
+over that of class m (index i takes the leading d_i coordinates). This is the source's
+(b^T G b - <G, Q>)/(n (n - 1)), with G = R Sigma R and R = blockdiag(Sigma_m^-1, 0) - Sigma^-1, because
+G = Sigma^-1 - blockdiag(Sigma_m^-1, 0).
 
 Every `every` plays the base moves to the smallest class i > m with E_{m,i} > threshold sqrt(d_i) Var(y)/n and
-n > 5 d_i, and its learner starts anew. Where class m suffices, E_{m,i} has a standard deviation of about
-sqrt(2 (d_i - d_m)) Var(y)/n, which for d_i = 2 d_m is sqrt(d_i) Var(y)/n: the threshold of 4 is four of these. As it
-is tested again and again, for every larger class, one learner in seven still moves without need within a few thousand
-plays (one in five where d* = 1); with a threshold of 6 one in seventeen, and it needs more plays to move at all.
+n > 5 d_i, and its learner starts over. If class m suffices, E_{m,i} has a standard deviation of about
+sqrt(2 (d_i - d_m)) Var(y)/n, which for d_i = 2 d_m is sqrt(d_i) Var(y)/n: the threshold of 4 is four of these. Because
+the test is repeated, for every larger class, one learner in seven still moves unnecessarily within a few thousand plays
+(one in five if d* = 1). With a threshold of 6 it is one in seventeen, but the base needs more plays to move at all.
 
-This is the practical version, with LinUCB for EXP4-IX as its learner and a threshold without the constants of theory;
-the theoretical one has regret T^(2/3) (K d*)^(1/3), up to logarithms, for kappa = 1/3.
+This is the practical version. Its learner is LinUCB instead of EXP4-IX, and its threshold omits the constants of the
+theory. The theoretical version has regret T^(2/3) (K d*)^(1/3), up to logarithms, for kappa = 1/3.
 
 Source: Foster, Krishnamurthy, Luo, "Model selection for contextual bandits", 2019, Algorithms 1 and 2.
 
@@ -57,7 +58,7 @@ NEEDED = 5  # explored plays per feature before a class is tested
 
 
 class Explored(Rows):
-    """The plays drawn uniformly, summed."""
+    """Sums over the plays drawn uniformly."""
 
     plays: Array  # n
     response: Array  # b, (rows, D)
@@ -67,10 +68,10 @@ class Explored(Rows):
 
 
 class State(Rows):
-    learner: Ridge  # of dimension D; features beyond the present class are zero
+    learner: Ridge  # of dimension D; features beyond the current class are zero
     number: Array  # m, from 0
     plays: Array  # s - 1
-    covariance: Array  # Sigma, (rows, D, D); times s - 1 where arms change
+    covariance: Array  # Sigma, (rows, D, D); times s - 1 if arms change
     explored: Explored
     scale: Array
     delta: Array
@@ -78,24 +79,24 @@ class State(Rows):
 
 
 class Learned(Rows):
-    """The policy where arms change from play to play."""
+    """The policy if arms change from play to play."""
 
     theta: Array  # (rows, D)
-    inverse: Array  # (rows, D (D + 1)/2), V^-1 of the present class and zero beyond it, packed
+    inverse: Array  # (rows, D (D + 1)/2), V^-1 of the current class and zero beyond it, packed
     radius: Array  # beta
     exploration: Array  # probability
 
 
 class FixedArm(Rows):
-    """The policy where arms are fixed."""
+    """The policy if arms are fixed."""
 
-    arm: Array  # LinUCB's
+    arm: Array  # the choice of LinUCB
     exploration: Array
 
 
 class Decision(Rows):
     action: Array
-    explored: Array  # whether the coin said so
+    explored: Array  # whether this play explored
 
 
 @attrs.frozen
@@ -103,32 +104,33 @@ class ModCb(Linear):
     """Model selection over nested classes by tests on explored plays."""
 
     name: ClassVar[str] = "modcb"
-    formula: ClassVar[str] = "none known; T^(2/3) (K d*)^(1/3) up to logarithms for its theoretical version"
+    formula: ClassVar[str] = "unknown; T^(2/3) (K d*)^(1/3) up to logarithms for its theoretical version"
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
     kappa: float = parameter(1 / 3, help="explores with probability (K/s)^kappa", validator=gt(0))
-    threshold: float = parameter(4.0, help="moves up above this many standard deviations", validator=ge(0))
+    threshold: float = parameter(4.0, help="standard deviations needed to move to a larger class", validator=ge(0))
     every: int = parameter(10, help="plays between tests", validator=ge(1))
     dimensions: tuple[int, ...] | None = parameter(
-        None, help="features of each class, growing; left out, powers of two up to all of them, and all of them"
+        None, help="number of features of each class (default: the powers of two below D, then D)"
     )
 
     def __attrs_post_init__(self) -> None:
         sizes = self.dimensions
         if sizes is not None and (not sizes or list(sizes) != sorted({max(1, size) for size in sizes})):
-            raise CorralError(f"{self.name}: dimensions must be whole numbers that grow, from 1, not {sizes}")
+            raise CorralError(f"{self.name}: dimensions must be increasing whole numbers, at least 1, not {sizes}")
 
     def resolve(self, problem: Problem) -> Self:
         found = super().resolve(problem)
         if found.classes[-1] > found.dimension:
             raise CorralError(
-                f"{self.name}: dimensions must end at {found.dimension} features at most, not {found.classes[-1]}"
+                f"{self.name}: dimensions must be at most {found.dimension}, the number of features, "
+                f"not {found.classes[-1]}"
             )
         return found
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """d_1 < d_2 < ..."""
+        """The numbers of features d_1 < d_2 < ... of the classes."""
         if self.dimensions is not None:
             return self.dimensions
         return (*(2**power for power in range((self.dimension - 1).bit_length())), self.dimension)
@@ -192,12 +194,12 @@ class ModCb(Linear):
             self._test(state, due)
 
     def _seen(self, state: State, rows: Array) -> Array:
-        """Which features belong to the present class, (rows, D)."""
+        """Which features belong to the current class, (rows, D)."""
         found: Array = np.arange(self.dimension) < np.asarray(self.classes)[state.number.take(rows)][:, None]
         return found
 
     def _test(self, state: State, rows: Array) -> None:
-        """Move to the smallest larger class whose features are missed."""
+        """Move to the smallest larger class whose features are needed."""
         classes = np.asarray(self.classes)
         number, n = state.number.take(rows), state.explored.plays.take(rows)
         following = classes[np.minimum(number + 1, len(classes) - 1)]
@@ -216,7 +218,7 @@ class ModCb(Linear):
             state.learner.put(rows[moves], Ridge.fresh(int(moves.sum()), self.dimension, self.penalty))
 
     def _energies(self, state: State, rows: Array, numbers: range) -> Array:
-        """e_i of these classes, (rows, classes), and -inf of the others."""
+        """The e_i of these classes, (rows, classes), and -inf for the others."""
         every = range(self.dimension)
         covariance = state.covariance.take(rows, axis=0)
         if state.features is None:
@@ -234,7 +236,7 @@ class ModCb(Linear):
 
 
 def _covariance(features: Array, mask: Array | None) -> Array:
-    """The mean of phi phi^T over the arms that are there, (rows, D, D)."""
+    """The mean of phi phi^T over the available arms, (rows, D, D)."""
     if mask is None:
         weighted = features / math.sqrt(features.shape[1])
     else:
@@ -244,7 +246,7 @@ def _covariance(features: Array, mask: Array | None) -> Array:
 
 
 def _uniform(drawn: Array, mask: Array | None, arms: int) -> Array:
-    """An arm drawn uniformly from those that are there."""
+    """An arm drawn uniformly from the available ones."""
     if mask is None:
         return (drawn * arms).astype(np.intp)
     past = np.cumsum(mask, axis=1) > (drawn * mask.sum(axis=1)).astype(np.intp)[:, None]
@@ -253,7 +255,7 @@ def _uniform(drawn: Array, mask: Array | None, arms: int) -> Array:
 
 
 def _add(explored: Explored, rows: Array, x: Array, y: Array) -> None:
-    """One more explored play in each of these rows."""
+    """Add one explored play to each of these rows."""
     n = explored.plays.take(rows) + 1
     off = y - explored.mean.take(rows)
     explored.plays[rows] = n

@@ -1,9 +1,9 @@
-"""LinUCB on the products of the features, for rewards that are quadratic in them.
+"""LinUCB on products of the features, for rewards that are quadratic in the features.
 
 svec(z z^T) in R^{d(d+1)/2} has z_i^2 on the diagonal and sqrt(2) z_i z_j off it, so that
 <svec(z z^T), svec(Theta)> = z^T Theta z and ||svec(z z^T)|| = ||z||^2; for r = <z, theta>^2 the parameter is
-svec(theta theta^T), of norm S = ||theta||^2. With `linear`, the features themselves are there too. `length` bounds
-||z||, so that the model's features have norm L^2, or sqrt(L^2 + L^4).
+svec(theta theta^T), of norm S = ||theta||^2. With `linear`, the model also has the features themselves. `length` bounds
+||z||, so the features of the model have norm L^2, or sqrt(L^2 + L^4) with `linear`.
 
 Source: LinUCB, as in `corral_linucb/bases/linucb.py`.
 
@@ -26,7 +26,7 @@ from corral_linucb.bases.linucb import LinUcb
 
 
 def svec(z: Array) -> Array:
-    """(..., d) vectors as (..., d(d+1)/2): the symmetric matrix z z^T, packed so that inner products are kept."""
+    """Map (..., d) vectors to (..., d(d+1)/2): the symmetric matrix z z^T, packed so that inner products are kept."""
     one, other = np.triu_indices(z.shape[-1])
     packed: Array = z[..., one] * z[..., other] * np.where(one == other, 1.0, math.sqrt(2))
     return packed
@@ -37,10 +37,10 @@ class QuadraticLinUcb(LinUcb):
     """LinUCB on products of the features."""
 
     name: ClassVar[str] = "quadratic-linucb"
-    formula: ClassVar[str] = "LinUCB's in d (d + 1)/2 dimensions, or d (d + 3)/2 with the features themselves"
+    formula: ClassVar[str] = "the bound of LinUCB in d (d + 1)/2 dimensions, or d (d + 3)/2 with `linear`"
     actions: ClassVar[tuple[str, ...]] = ("finite",)
 
-    linear: bool = parameter(False, help="also use the features themselves, beside their products")
+    linear: bool = parameter(False, help="use the features themselves as well as their products")
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -1,24 +1,24 @@
 """SupLinUCB: LinUCB in levels, so that the rewards each level learns from are independent.
 
-There are S = ceil(ln T) levels, each with a ridge regression (V_l, theta_l) of its own. A play begins at level 1 with
+There are S = ceil(ln T) levels, each with its own ridge regression (V_l, theta_l). A play begins at level 1 with
 every arm a candidate; at level l, with w = scale (alpha + sqrt(lambda) S_theta) ||x||_{V_l^-1} and
 alpha = sigma sqrt(2 ln(2TK/delta)):
 
-- all w <= (high - low)/sqrt(T): play the candidate of largest <x, theta_l> + w, and learn nothing;
+- all w <= (high - low)/sqrt(T): play the candidate with the largest <x, theta_l> + w, and learn nothing;
 - all w <= 2^-l (high - low): go to the next level with the candidates within 2^(1-l) (high - low) of the largest
   <x, theta_l> + w;
-- else: play the candidate of largest w (the source takes any above 2^-l), and let level l learn.
+- otherwise: play the candidate with the largest w (the source takes any above 2^-l), and let level l learn.
 
-Ties go to the lowest index. The source has rewards in [0, 1], sigma = 1/2 and lambda = S_theta = 1. As 2^-S is below
-1/sqrt(T), the last level decides.
+Ties go to the lowest index. The source has rewards in [0, 1], sigma = 1/2 and lambda = S_theta = 1. Because 2^-S is
+below 1/sqrt(T), the last level always decides.
 
 Bound (Theorem 1 of the source, with a constant): for features of norm at most 1 and lambda >= 1, with probability
 1 - delta, for all s <= T,
 U(s, delta) = C sqrt(s d ln^3(2 K T S/delta)) with C = 16 sigma + 12 sqrt(lambda) S_theta + 2 (high - low):
 a play that level l learns from costs at most 8 2^-l, less than 8 w; by the elliptical potential lemma the w of level l
 sum to at most (alpha + sqrt(lambda) S_theta) sqrt(2 d n_l ln(1 + s/d)), with n_l its plays; the square roots of the n_l
-sum to at most sqrt(S s); and the plays that nobody learns from cost at most 2 (high - low) s/sqrt(T). The confidence
-bounds of all levels hold together when delta is divided by S, as the source does in its bound and not in alpha.
+sum to at most sqrt(S s); and the plays that no level learns from cost at most 2 (high - low) s/sqrt(T). The confidence
+bounds of all levels hold together if delta is divided by S; the source does this in its bound but not in alpha.
 
 Source: Chu, Li, Reyzin, Schapire, "Contextual bandits with linear payoff functions", 2011, Algorithms 1 and 2.
 
@@ -58,7 +58,7 @@ class SupLinUcb(InLevels):
 
     @property
     def levels(self) -> int:
-        """S."""
+        """The number of levels S."""
         return max(1, math.ceil(math.log(self.horizon)))
 
     @property

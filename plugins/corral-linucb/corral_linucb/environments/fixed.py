@@ -1,10 +1,10 @@
-"""Fixed arms with features, which every base is shown before the first play.
+"""Fixed arms with features, which every base sees before the first play.
 
-linear-arms: a_j ~ U[0,1]^d, theta ~ U[0,1]^d, mean <a_j, theta>. independent-arms: the same a_j, means U[low, high]
-that have nothing to do with them. These two are those of the first figure of Pacchiano et al. 2020 (k = 50, d = 2).
+linear-arms: a_j ~ U[0,1]^d, theta ~ U[0,1]^d, mean <a_j, theta>. independent-arms: the same a_j, and means U[low, high]
+that are independent of them. These are the two problems of the first figure of Pacchiano et al. 2020 (k = 50, d = 2).
 
 misspecified-arms: a_j and theta uniform on the unit sphere, mean (1 - eps) <a_j, theta> + eps h_j with |h_j| <= 1, so
-that means are within eps of the linear function (1 - eps) theta. (The fixed arms of the same paper's Section 6, made
+means are within eps of the linear function (1 - eps) theta. (The fixed arms of Section 6 of the same paper, made
 concrete for Corral.) Rewards are Gaussian.
 """
 
@@ -55,12 +55,12 @@ class LinearArms(GaussianArms):
 
 @attrs.frozen
 class IndependentArms(GaussianArms):
-    """Arms whose features say nothing about their means."""
+    """Arms whose features are unrelated to their means."""
 
     name: ClassVar[str] = "independent-arms"
 
-    low: float = parameter(0.0, help="least mean that can occur", validator=and_(ge(-1e9), le(1e9)))
-    high: float = parameter(10.0, help="largest mean that can occur", validator=and_(ge(-1e9), le(1e9)))
+    low: float = parameter(0.0, help="smallest possible mean", validator=and_(ge(-1e9), le(1e9)))
+    high: float = parameter(10.0, help="largest possible mean", validator=and_(ge(-1e9), le(1e9)))
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
@@ -81,9 +81,9 @@ Deviation = Literal["uniform", "rademacher", "adversarial"]
 class MisspecifiedArms(GaussianArms):
     """Arms whose means are linear up to eps.
 
-    The deviation h_j is uniform on [-1, 1], or -1 or 1 with equal chances, or chosen by an adversary: +1 on a random
-    half of the arms (rounded down) that excludes the best one of the linear part, and -1 on all others, that one
-    among them.
+    The deviation h_j is uniform on [-1, 1], or -1 or 1 with equal probability, or chosen by an adversary: +1 on a
+    random half of the arms (rounded down) that excludes the best arm of the linear part, and -1 on all others,
+    including that arm.
     """
 
     name: ClassVar[str] = "misspecified-arms"
@@ -112,11 +112,11 @@ class MisspecifiedArms(GaussianArms):
         return (1 - self.misspecification) * linear + self.misspecification * deviation
 
     def deviations(self, linear: Array, uniform: Array) -> Array:
-        """h from one uniform number an arm."""
+        """The deviations h, from one uniform number per arm."""
         if self.deviation == "uniform":
             return 2 * uniform - 1
         if self.deviation == "rademacher":
             return np.where(uniform < 0.5, -1.0, 1.0)
-        np.put_along_axis(uniform, linear.argmax(axis=1)[:, None], 1.0, axis=1)  # the last in any order by `uniform`
+        np.put_along_axis(uniform, linear.argmax(axis=1)[:, None], 1.0, axis=1)  # always last when sorted by `uniform`
         rank = uniform.argsort(axis=1).argsort(axis=1)
         return np.where(rank < self.arms // 2, 1.0, -1.0)

@@ -1,8 +1,8 @@
-"""Infinite action sets in R^D, of which the first d* coordinates matter.
+"""Infinite action sets in R^D, of which only the first d* coordinates matter.
 
-The set is the unit ball {x: ||x|| <= 1}, or an ellipsoid that changes, {M_t a: ||a|| <= 1} with M_t = diag(U[.5, 1]^D)
-drawn anew at every play; the observation shows its semi-axes, the diagonal of M_t. An action is the vector x itself,
-and its mean <x, theta>; theta is that of nested-dimension, with norm 1. The best mean is ||M_t theta||, at
+The set is the unit ball {x: ||x|| <= 1}, or a changing ellipsoid, {M_t a: ||a|| <= 1} with M_t = diag(U[.5, 1]^D) drawn
+at every play; the observation shows its semi-axes, the diagonal of M_t. An action is the vector x itself, and its mean
+is <x, theta>; theta is drawn as in nested-dimension, with norm 1. The best mean is ||M_t theta||, at
 x = M_t^2 theta/||M_t theta||. (The infinite sets of Pacchiano et al. 2020, Section 6, made concrete for Corral.)
 """
 
@@ -22,7 +22,7 @@ from corral_core.protocols.parameters import parameter
 from corral_core.protocols.problem import NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
 
-ROUNDING = 1e-9  # relative length by which an action may stick out of its set
+ROUNDING = 1e-9  # relative length by which an action may exceed its set
 
 ActionSet = Literal["ball", "ellipsoid"]
 
@@ -33,7 +33,7 @@ class Instance(Rows):
 
 @attrs.frozen
 class InfiniteNested(Bandit):
-    """A ball, or an ellipsoid that changes, with d* of D coordinates that matter."""
+    """A ball or a changing ellipsoid, of which only the first d* of D coordinates matter."""
 
     name: ClassVar[str] = "nested-dimension-infinite"
 
@@ -42,7 +42,7 @@ class InfiniteNested(Bandit):
     noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     set: ActionSet = parameter(
         "ball",
-        help="the unit ball, or one ellipsoid after another, drawn anew at every play",
+        help="the unit ball, or an ellipsoid that is drawn at every play",
         validator=in_(get_args(ActionSet)),
     )
 
@@ -77,18 +77,18 @@ class InfiniteNested(Bandit):
         self._check(observation.features, action)
         best = _length(instance.theta if observation.features is None else observation.features * instance.theta)
         mean = np.einsum("ri,ri->r", action, instance.theta)
-        regret = np.maximum(best - mean, 0.0)  # rounding may put the mean above the best
+        regret = np.maximum(best - mean, 0.0)  # rounding may lift the mean above the best
         return mean + self.noise * rng.standard_normal(len(mean)), regret
 
     def _check(self, axes: Array | None, action: Array) -> None:
-        """One sentence about an action that is none of the set's."""
+        """Raise an error if an action lies outside the set."""
         length = _length(action if axes is None else action / axes)
         inside = length <= 1 + ROUNDING
         if not inside.all():
             row = int(np.flatnonzero(~inside)[0])
             divided = "" if axes is None else " when divided by the semi-axes"
             raise CorralError(
-                f"{self.name}: the action of row {row} must have norm 1 at most{divided}, not {length[row]:.10g}"
+                f"{self.name}: the action of row {row} must have norm at most 1{divided}, not {length[row]:.10g}"
             )
 
 

@@ -1,19 +1,19 @@
-"""Contexts of D features, of which the first d* matter: nested classes of linear models, one for every d.
+"""Contexts with D features, of which only the first d* matter: nested classes of linear models, one for every d.
 
-nested-dimension: an action has a uniform direction in each of the J dyadic blocks of coordinates (directions.py) and
-the length 1/sqrt(J) there; theta has one in each block inside [0, d*), and norm 1. Every d < d* is then clearly
-misspecified, and no scale of a coordinate reveals d*. The mean is
+nested-dimension: in each of the J dyadic blocks of coordinates (directions.py) an action has a uniform direction and
+length 1/sqrt(J); theta has a uniform direction in each block inside [0, d*), and norm 1. Every d < d* is then clearly
+misspecified, and the scale of the coordinates does not reveal d*. The mean is
 
     (1 - eps) <a, theta> + eps cos(w <v, a> + phi0),
 
-with v uniform on the unit sphere of R^D and phi0 uniform on [0, 2 pi]: within eps of the linear function
+with v uniform on the unit sphere of R^D and phi0 uniform on [0, 2 pi]; it is within eps of the linear function
 (1 - eps) theta. misspecified-contexts is the same with d* = D. (Made for Corral; the settings are those of Pacchiano
 et al. 2020, Section 6.)
 
 nested-dimension-foster: the contexts of the experiments of Foster, Krishnamurthy and Luo 2019: Gaussian vectors, action
 0 replaced by 0.05 Gaussian + theta, all scaled to norm 1; theta uniform on the unit sphere of the first d* coordinates,
-mean <a, theta>. They draw theta once for all runs, here every row has its own. Action 0 has a mean of about
-1/sqrt(1 + .0025 D) and is almost always best: an algorithm that ignores the features does well, too.
+mean <a, theta>. They draw theta once for all runs; here every row has its own. Action 0 has a mean of about
+1/sqrt(1 + .0025 D) and is almost always best, so an algorithm that ignores the features also does well.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class BlockContexts(ContextualBandit):
 
     @property
     def matter(self) -> int:
-        """d*, how many coordinates matter: all, unless a subclass says otherwise."""
+        """The number d* of coordinates that matter (default: all)."""
         return self.dimension
 
     def draw(self, rows: int, rng: Generator) -> Instance:
@@ -71,7 +71,7 @@ class BlockContexts(ContextualBandit):
 
 @attrs.frozen
 class NestedDimension(BlockContexts):
-    """Contexts of D features, of which the first d* matter."""
+    """Contexts with D features, of which only the first d* matter."""
 
     name: ClassVar[str] = "nested-dimension"
 

@@ -1,8 +1,8 @@
 """Means that are squares of a linear function: <z, theta>^2, with z and theta uniform on the unit sphere of R^d.
 
-z and -z are worth the same, so that under uniform play nothing is linear in z: LinUCB comes to favour one side of the
-sphere and keeps losing what the other side has. In the products of the coordinates all is linear:
-<z, theta>^2 = <svec(z z^T), svec(theta theta^T)>. Arms are fixed (quadratic), or drawn anew at every play
+z and -z have the same mean, so under uniform play nothing is linear in z: LinUCB ends up favouring one side of the
+sphere and keeps missing the rewards of the other. In the products of the coordinates the mean is linear:
+<z, theta>^2 = <svec(z z^T), svec(theta theta^T)>. Arms are fixed (quadratic), or drawn at every play
 (quadratic-contexts). (The example of Pacchiano et al. 2020, Section 1, made concrete for Corral.)
 """
 

@@ -1,6 +1,6 @@
-"""One context for all arms, each with a parameter vector of its own: the mean of arm a is <x, theta_a>.
+"""One context for all arms, and one parameter vector per arm: the mean of arm a is <x, theta_a>.
 
-x is uniform on the unit sphere and drawn anew at every play; theta_a is uniform on the unit sphere and stays. (The
+x is uniform on the unit sphere and drawn at every play; theta_a is uniform on the unit sphere and drawn once. (The
 disjoint linear model of Li, Chu, Langford and Schapire 2010.)
 """
 
@@ -24,7 +24,7 @@ class Instance(Rows):
 
 @attrs.frozen
 class SharedContext(ContextualBandit):
-    """One context for all arms, each with a parameter vector of its own."""
+    """One context for all arms, and one parameter vector per arm."""
 
     name: ClassVar[str] = "shared-context"
     shared: ClassVar[bool] = True

@@ -1,12 +1,12 @@
-"""Epsilon-greedy with a rate that falls: explore with probability min(1, c/s), else play the best mean.
+"""Epsilon-greedy with a falling rate: explore with probability min(1, c/s), otherwise play the best mean.
 
-In state s the policy is: with probability eps_s = min(1, c/s) an arm drawn uniformly (the best included), otherwise
-the arm of largest empirical mean (ties: the lowest index). An arm not yet pulled has an infinite mean, so each is
-tried once.
+In state s the policy is: with probability eps_s = min(1, c/s) an arm drawn uniformly (including the best), otherwise
+the arm with the largest empirical mean (ties: the lowest index). An arm that has not been pulled has an infinite mean,
+so each arm is tried once.
 
 Bound (Pacchiano et al. 2020, Lemma 4.9; with c = 10 K ln(1/delta) / Delta^2, Delta the smallest gap, for rewards of
-range 1): 16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) sum_j Delta_j)^(1/3) s^(2/3) for more. Other c have no
-bound of their own; this one is what the base claims.
+range 1): 16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) sum_j Delta_j)^(1/3) s^(2/3) for more. Other values of
+c have no bound of their own; the base claims this one for every c.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 
@@ -35,12 +35,12 @@ from corral_core.protocols.problem import Feedback, Observation
 from corral_core.rows import Array, Rows
 from corral_mab.bases.means import Means, observe
 
-LEAST = 1e-30  # no rate rounds to zero in single precision
+LEAST = 1e-30  # keeps a rate from rounding to zero in single precision
 
 
 class State(Rows):
     means: Means
-    greedy: Array  # the arm of largest mean
+    greedy: Array  # the arm with the largest mean
     played: Array  # s - 1
     c: Array
 
@@ -52,14 +52,14 @@ class Policy(Rows):
 
 @attrs.frozen
 class EpsilonGreedy(Base):
-    """Explores with probability c/s, else plays the arm of largest mean."""
+    """Explores with probability c/s, otherwise plays the arm with the largest mean."""
 
     name: ClassVar[str] = "epsilon-greedy"
     formula: ClassVar[str] = (
         "16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) (K-1))^(1/3) s^(2/3) for more; times the reward range"
     )
 
-    c: float = knob(1.0, help="exploration: in state s a random arm with probability min(1, c/s)", validator=gt(0))
+    c: float = knob(1.0, help="exploration: in state s, a random arm with probability min(1, c/s)", validator=gt(0))
     arms: int = fitted(help="number of arms K", validator=ge(1))
     noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
     low: float = fitted(help="lowest mean reward")
@@ -77,7 +77,7 @@ class EpsilonGreedy(Base):
         return Policy(greedy=state.greedy.take(rows), rate=rate.astype(np.float32))
 
     def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
-        # One uniform decides both: below the rate it explores, and where below picks the arm.
+        # One uniform number decides both: below the rate the base explores, and its position there picks the arm.
         share = rng.random(len(policy)) / np.minimum(policy.rate, 1.0)
         arm = np.where(share < 1.0, share * self.arms, policy.greedy)
         return arm.astype(np.intp)

@@ -1,12 +1,12 @@
 """EXP3 and EXP3-IX: exponential weights over importance-weighted losses, anytime.
 
 With losses l = (high - reward)/(high - low) and rate eta_s = sqrt(ln K/(K s)), the policy of state s is
-P = softmax(-eta_s L). EXP3 adds l/P_a to L_a of the arm played; EXP3-IX adds l/(P_a + eta_s/2), a little less, which
+P = softmax(-eta_s L). EXP3 adds l/P_a to L_a of the arm played; EXP3-IX adds slightly less, l/(P_a + eta_s/2), which
 bounds its variance and gives it a bound with high probability.
 
 Bound (anytime form of the second source's Theorem 1):
 U(s, delta) = (high - low) (4 sqrt(K s ln K) + (2 sqrt(K s/ln K) + 1) ln(2/delta)).
-Plain EXP3 has a bound of this order in expectation only, and claims the same.
+Plain EXP3 has a bound of this order only in expectation, but claims the same bound.
 
 Sources: Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", 2002; Neu, "Explore no
 more: improved high-probability regret bounds for non-stochastic bandits", 2015.
@@ -46,7 +46,7 @@ class Policy(Rows):
 
 class Decision(Rows):
     action: Array
-    probability: Array  # with which the action was drawn
+    probability: Array  # probability with which the action was drawn
 
 
 @attrs.frozen
@@ -55,7 +55,7 @@ class Exp3(Base):
 
     name: ClassVar[str] = "exp3"
     formula: ClassVar[str] = "(high - low) (4 sqrt(K s ln K) + (2 sqrt(K s/ln K) + 1) ln(2/delta))"
-    implicit: ClassVar[float] = 0.0  # share of the rate added to the probability
+    implicit: ClassVar[float] = 0.0  # multiple of the rate that is added to the probability
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
     low: float = fitted(help="lowest mean reward")
@@ -66,7 +66,7 @@ class Exp3(Base):
         return State(np.zeros((len(given), self.arms)), np.zeros(len(given)))
 
     def rate(self, played: Array) -> Array:
-        """eta_s, s = played + 1."""
+        """The learning rate eta_s, s = played + 1."""
         return np.asarray(np.sqrt(math.log(self.arms) / (self.arms * (played + 1))))
 
     def policy(self, state: State, rows: Array) -> Policy:

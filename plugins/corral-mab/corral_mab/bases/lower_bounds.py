@@ -1,10 +1,10 @@
-"""The bases of the paper's two lower bounds. They know the arms and learn nothing but to count.
+"""The bases of the paper's two lower bounds. They know the arms and only count their plays.
 
 Theorem 5.2: base A always plays the best arm; base B, in its own state s, plays the second with probability
-4 c / (sqrt(s + 2) ln(s + 2)), c = sqrt(1/24). Which of two slots is B's, if any, the environment draws.
+4 c / (sqrt(s + 2) ln(s + 2)), c = sqrt(1/24). The environment draws which of the two slots is base B, if any.
 
-Theorem 5.3: bases 1 and 2 play the worst arm a3 with probability T^(exponent - 1), else a2. Base 2' does so while its
-own s <= c2 T^(x - y + 1 + (y - x)/4), and plays the best arm a1 ever after.
+Theorem 5.3: bases 1 and 2 play the worst arm a3 with probability T^(exponent - 1), otherwise a2. Base 2' does so while
+its own s <= c2 T^(x - y + 1 + (y - x)/4), and plays the best arm a1 from then on.
 
 Source: Pacchiano et al., "Model selection in contextual stochastic bandit problems", 2020, Section 5.
 """
@@ -30,13 +30,13 @@ C = math.sqrt(1 / 24)
 
 
 def mistakes(s: Array) -> Array:
-    """Probability with which base B of the first lower bound errs in state s."""
+    """The probability that base B of the first lower bound errs in state s."""
     return np.asarray(4 * C / (np.sqrt(s + 2) * np.log(s + 2)))
 
 
 def _only_in(environment: str, base: Base, problem: Problem) -> None:
     if problem.environment != environment:
-        raise CorralError(f"{base.name} lives in {environment} alone, not in {problem.environment}")
+        raise CorralError(f"{base.name} works only in {environment}, not in {problem.environment}")
 
 
 class SqrtState(Rows):
@@ -56,7 +56,7 @@ def usual_or_other(policy: Policy, rng: Generator) -> Array:
 
 @attrs.frozen
 class SqrtBase(Base):
-    """Optimal, or wrong ever more rarely, as the environment decides by slot."""
+    """Optimal, or errs less and less often; the environment decides which, by slot."""
 
     name: ClassVar[str] = "lower-bound-sqrt-base"
     formula: ClassVar[str] = "2 c sqrt(s), c = sqrt(1/24)"
@@ -88,18 +88,18 @@ class SqrtBase(Base):
 class SwitchState(Rows):
     played: Array
     chance: Array
-    switch: Array  # the last state before a1, or infinity
+    switch: Array  # the last state before the switch to a1, or infinity
 
 
 @attrs.frozen
 class UnknownRateBase(Base):
-    """Errs at a fixed rate T^(exponent - 1); one that reveals plays the best arm after a while."""
+    """Errs at a fixed rate T^(exponent - 1); with `reveals`, it switches to the best arm after a while."""
 
     name: ClassVar[str] = "lower-bound-unknown-rate-base"
-    formula: ClassVar[str] = "s T^(exponent - 1), where it is adapted; T the horizon"
+    formula: ClassVar[str] = "s T^(exponent - 1) if it is adapted; T is the horizon"
 
     exponent: float = knob(0.5, help="its regret alone is T^exponent", validator=and_(gt(0), le(1)))
-    reveals: bool = knob(False, help="plays the best arm once the environment lets it, in world Q")
+    reveals: bool = knob(False, help="whether it switches to the best arm, in world Q, when the environment allows it")
     horizon: int = fitted(help="T, in plays", validator=ge(1))
 
     def resolve(self, problem: Problem) -> Self:

@@ -1,4 +1,4 @@
-"""Running means of arms: the state that the count-based bases share."""
+"""Running means of arms: the state shared by the count-based bases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from corral_core.rows import Array, Rows
 
 
 class Means(Rows):
-    """Pulls, summed and mean reward of every arm: (rows, arms)."""
+    """Number of pulls, sum of rewards and mean reward of every arm: (rows, arms)."""
 
     pulls: Array
     total: Array
@@ -17,12 +17,12 @@ class Means(Rows):
 
     @classmethod
     def fresh(cls, rows: int, arms: int) -> Means:
-        """No arm pulled; the mean of an arm not pulled is infinite, so that each is tried once."""
+        """Means before any pull. They are infinite, so that each arm is tried once."""
         return cls(np.zeros((rows, arms)), np.zeros((rows, arms)), np.full((rows, arms), np.inf))
 
 
 def observe(state: Means, rows: Array, feedback: Feedback) -> tuple[Array, Array, Array]:
-    """Count the reward in place; returns where each pulled arm lies in the flat arrays, its pulls and its mean."""
+    """Add the rewards in place; return each pulled arm's position in the flat arrays, its pulls and its mean."""
     at = rows * state.pulls.shape[1] + feedback.action
     n = state.pulls.take(at) + 1
     total = state.total.take(at) + feedback.reward

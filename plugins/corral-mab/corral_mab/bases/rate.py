@@ -1,9 +1,10 @@
 """A base whose regret is known exactly: c s^alpha times the gap, for tests of theory.
 
-In state s it plays the bad arm with probability min(1, c alpha s^(alpha - 1)), else the good arm. Its expected regret
-after s plays is gap * sum_{t <= s} min(1, c alpha t^(alpha - 1)), which is at most gap * c s^alpha and tends to it.
+In state s it plays the bad arm with probability min(1, c alpha s^(alpha - 1)), otherwise the good arm. Its expected
+regret after s plays is gap * sum_{t <= s} min(1, c alpha t^(alpha - 1)), which is at most gap * c s^alpha and tends to
+it.
 
-It learns nothing. The gap must be that of the environment's two arms.
+It learns nothing. Set `gap` to the gap between the environment's two arms.
 
 >>> from corral_core.protocols.problem import Problem
 >>> Rate(c=2.0, alpha=0.5, gap=0.3).resolve(Problem(arms=2)).bound(0.1).shape
@@ -42,13 +43,13 @@ class Rate(Base):
     """Regret exactly c s^alpha, for tests of theory."""
 
     name: ClassVar[str] = "rate"
-    formula: ClassVar[str] = "gap c s^alpha, and no less"
+    formula: ClassVar[str] = "gap c s^alpha, exactly"
 
     c: float = knob(1.0, help="constant of the regret", validator=gt(0))
     alpha: float = knob(0.5, help="exponent of the regret", validator=and_(gt(0), le(1)))
     good: int = parameter(0, help="the best arm", validator=ge(0))
     bad: int = parameter(1, help="the arm it plays by mistake", validator=ge(0))
-    gap: float = parameter(1.0, help="difference between the means of the two", validator=gt(0))
+    gap: float = parameter(1.0, help="difference between the means of the two arms", validator=gt(0))
     arms: int = fitted(help="number of arms", validator=ge(2))
 
     def resolve(self, problem: Problem) -> Self:

@@ -1,7 +1,7 @@
 """UCB with self-normalised confidence bounds: time-uniform, without a ln t.
 
-Plays argmax_i mean_i + sigma sqrt((1 + n_i)/n_i^2 (1 + 2 ln(K sqrt(1 + n_i)/delta))), an arm not pulled first (ties:
-the lowest index). Only the pulled arm's index changes.
+Plays argmax_i mean_i + sigma sqrt((1 + n_i)/n_i^2 (1 + 2 ln(K sqrt(1 + n_i)/delta))); arms not yet pulled come first
+(ties: the lowest index). Only the index of the pulled arm changes.
 
 Bound (Theorem 7 of the source, made instance-free by splitting the gaps at 4 sqrt(K L/s), L = ln(2Ks/delta)):
 U(s, delta) = 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
@@ -45,7 +45,7 @@ class Ucb(Base):
     name: ClassVar[str] = "ucb"
     formula: ClassVar[str] = "8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low)"
 
-    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=gt(0))
+    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the width of the source", validator=gt(0))
     arms: int = fitted(help="number of arms K", validator=ge(1))
     noise: float = fitted(help="sub-Gaussian scale sigma of the rewards", validator=ge(0))
     low: float = fitted(help="lowest mean reward")
@@ -72,7 +72,7 @@ class Ucb(Base):
 
 
 def ucb_bound(arms: int, noise: float, span: float, delta: float) -> Bound:
-    """8 sigma sqrt(K s ln(2Ks/delta)) + 3 K span."""
+    """The bound 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K span."""
     return Bound(
         lambda s: 8 * noise * np.sqrt(arms * s * np.log(2 * arms * s / delta)) + 3 * arms * span,
         (Term(noise * math.sqrt(arms), 0.5),),

@@ -1,9 +1,11 @@
-"""UCB1: the classical index, with the base's own clock.
+"""UCB1: the classical index, with time counted in the base's own plays.
 
-Plays argmax_i mean_i + sigma sqrt(2 ln(s)/n_i) * scale, s the base's own plays, an arm not pulled first (ties: the
-lowest index). The source's index sqrt(2 ln s/n) is for rewards in [0, 1], which are 1/2-sub-Gaussian: there scale = 2.
+Plays argmax_i mean_i + sigma sqrt(2 ln(s)/n_i) * scale, where s counts the base's own plays; arms not yet pulled come
+first (ties: the lowest index). The source's index sqrt(2 ln s/n) is for rewards in [0, 1], which are 1/2-sub-Gaussian:
+for these it is scale = 2.
 
-Bound: its source bounds the expected regret alone; it claims UCB's, 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
+Bound: the source bounds only the expected regret. The base claims the bound of UCB,
+8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 

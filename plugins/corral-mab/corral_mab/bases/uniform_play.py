@@ -1,8 +1,8 @@
-"""Uniform play: an arm drawn uniformly from those that are there, at every play, whatever was learned.
+"""Uniform play: at every play, an arm drawn uniformly from the available ones.
 
-It learns nothing: what any other base must beat. (The meta-algorithm `uniform` draws bases, this draws arms.)
+It learns nothing; every other base should beat it. (The meta-algorithm `uniform` draws bases, this base draws arms.)
 
-Bound: none below the trivial one, U(s) = (high - low) s.
+Bound: only the trivial one, U(s) = (high - low) s.
 
 >>> from corral_core.simulation.simulate import try_out
 >>> from corral_mab.environments.arms import BernoulliArms
@@ -28,7 +28,7 @@ from corral_core.rows import Array, Rows
 
 
 class Blank(Rows):
-    """A state and a policy that hold nothing."""
+    """An empty state, also used as the policy."""
 
     blank: Array  # (rows, 0)
 
@@ -56,7 +56,7 @@ class UniformPlay(Base):
         uniform = rng.random(len(policy))
         if observation.mask is None:
             return (uniform * self.arms).astype(np.intp)
-        rank = (uniform * observation.mask.sum(axis=1)).astype(np.intp)  # which of the arms that are there
+        rank = (uniform * observation.mask.sum(axis=1)).astype(np.intp)  # which of the available arms
         found: Array = (np.cumsum(observation.mask, axis=1) > rank[:, None]).argmax(axis=1)
         return found
 

@@ -1,7 +1,7 @@
 """Independent arms: the classical bandit.
 
-Every row has K arms with means of its own, drawn uniformly from [low, high] or given. An arm pays its mean plus noise;
-the regret of a play is the best mean less the arm's.
+Every row has K arms with its own means, given or drawn uniformly from [low, high]. An arm pays its mean plus noise;
+the regret of a play is the best mean minus the mean of the arm played.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from corral_core.rows import Array, Rows
 
 class Instance(Rows):
     mean: Array  # (rows, arms)
-    best: Array  # (rows,), the largest of them
+    best: Array  # (rows,), the largest mean
 
 
 @attrs.frozen
 class Arms(Bandit):
     """What Bernoulli and Gaussian arms share."""
 
-    means: tuple[float, ...] | None = parameter(None, help="mean of each arm; left out, they are drawn for every row")
-    arms: int = parameter(5, help="number of arms, where means are drawn", validator=ge(1))
-    low: float = parameter(0.0, help="least mean that can occur")
-    high: float = parameter(1.0, help="largest mean that can occur")
+    means: tuple[float, ...] | None = parameter(None, help="mean of each arm (default: drawn for every row)")
+    arms: int = parameter(5, help="number of arms, if means are drawn", validator=ge(1))
+    low: float = parameter(0.0, help="smallest possible mean")
+    high: float = parameter(1.0, help="largest possible mean")
 
     def __attrs_post_init__(self) -> None:
         if not self.low < self.high:
             raise CorralError(f"{self.name}: low must be less than high, not {self.low} and {self.high}")
         if self.means is not None:
             if not self.means:
-                raise CorralError(f"{self.name}: means must name at least one arm")
+                raise CorralError(f"{self.name}: means must have at least one value")
             outside = [mean for mean in self.means if not self.low <= mean <= self.high]
             if outside:
                 raise CorralError(f"{self.name}: the mean {outside[0]} lies outside [{self.low}, {self.high}]")
@@ -58,14 +58,14 @@ class Arms(Bandit):
 
 @attrs.frozen
 class BernoulliArms(Arms):
-    """Arms that pay 1 with probability equal to their mean, else 0."""
+    """Arms that pay 1 with probability equal to their mean, otherwise 0."""
 
     name: ClassVar[str] = "bernoulli-arms"
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.low < 0 or self.high > 1:
-            raise CorralError(f"{self.name}: means are probabilities; low and high must lie in [0, 1]")
+            raise CorralError(f"{self.name}: means are probabilities, so low and high must lie in [0, 1]")
 
     @property
     def problem(self) -> Problem:

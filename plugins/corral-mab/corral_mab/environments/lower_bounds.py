@@ -19,14 +19,14 @@ MEANS = np.asarray([0.5, 0.25])
 
 
 class SqrtInstance(Rows):
-    erring_slot: Array  # the slot of the base that errs, or -1 where none does
+    erring_slot: Array  # the slot of the base that errs, or -1 if none does
 
 
 @attrs.frozen
 class LowerBoundSqrt(Bandit):
-    """Theorem 5.2: Bernoulli arms 1/2 and 1/4; of two bases none errs, or one in a random slot does, ever more rarely.
+    """Theorem 5.2: Bernoulli arms 1/2 and 1/4. No base errs, or one of two, in a random slot, errs less and less often.
 
-    No meta that plays its bases plainly can choose the erring base with probability less than 1/4, at any round.
+    A meta that plays its bases plainly chooses the erring base with probability at least 1/4 in every round.
     """
 
     name: ClassVar[str] = "lower-bound-sqrt"
@@ -58,24 +58,24 @@ class LowerBoundSqrt(Bandit):
 
 
 class World(Rows):
-    reveal_after: Array  # the plays after which a base that reveals does; infinity in world P
+    reveal_after: Array  # plays after which a base with `reveals` switches to the best arm; infinity in world P
 
 
 @attrs.frozen
 class LowerBoundUnknownRate(Bandit):
     """Theorem 5.3: deterministic arms (1, 1, 0) in world P and (1 + Delta, 1, 0) in world Q, Delta = T^(x-1+(y-x)/2).
 
-    In P the bases err at rates T^(x-1) and T^(y-1); in Q the second of them finds the best arm after a while. A meta
-    that ends with regret T^x in P leaves it no chance to, and one that waits for it pays more than T^x in P.
+    In P the bases err at rates T^(x-1) and T^(y-1); in Q the second base finds the best arm after a while. A meta
+    whose regret in P is T^x gives it no chance to do so; a meta that waits for it pays more than T^x in P.
     """
 
     name: ClassVar[str] = "lower-bound-unknown-rate"
 
-    world: Literal["P", "Q"] = parameter("P", help="in P the first two arms are best, in Q the first alone")
+    world: Literal["P", "Q"] = parameter("P", help="in P the first two arms are best, in Q only the first")
     x: float = parameter(0.5, help="exponent of the better base", validator=gt(0))
     y: float = parameter(0.9, help="exponent of the worse base", validator=le(1))
-    c2: float = parameter(1.0, help="constant of the plays after which a base reveals", validator=gt(0))
-    plays: int = parameter(10_000, help="T, which must be the experiment's horizon", validator=gt(0))
+    c2: float = parameter(1.0, help="constant c2 in the number of plays after which a base reveals", validator=gt(0))
+    plays: int = parameter(10_000, help="T; must be the horizon of the experiment", validator=gt(0))
 
     @classmethod
     def examples(cls) -> list[Self]:
