@@ -37,7 +37,7 @@ def resolved(base: Tabular, environment: Environment) -> Any:
 
 
 def frequencies(seen: Seen, base: Tabular, prior: float) -> dict[tuple[int, int], list[float]]:
-    """Of the outcomes of every action in every state."""
+    """Frequencies of the outcomes of every action in every state."""
     found = {}
     for pair in np.ndindex(base.states, base.arms):
         counts = [seen.outcomes[pair][outcome] + prior for outcome in range(base.outcomes)]  # type: ignore[index]
@@ -51,7 +51,7 @@ def frequencies(seen: Seen, base: Tabular, prior: float) -> dict[tuple[int, int]
 
 
 def ucrl2_values(base: Ucrl2, seen: Seen, scale: float = 0.1) -> Array:
-    """By the formulas of the module's docstring."""
+    """Action-values by the formulas of the module's docstring."""
     pairs, tabularl, span = base.states * base.arms, base.version == "tabularl", base.step_high - base.step_low
     p = frequencies(seen, base, 1e-5 if tabularl else 0.0)
     time = 1 + sum(map(len, seen.rewards.values()))
@@ -262,10 +262,10 @@ def test_epsilon_greedy_planning_plays_what_a_loop_would(environment: Environmen
     ids=["psrl", "ucrl2", "aliased", "epsilon-greedy"],
 )
 def test_regret_after_a_thousand_episodes(base: Tabular, least: float, most: float) -> None:
-    """Beside four runs of another implementation of TabulaRL's rules, of which the least and the most are known.
+    """Compare with four runs of another implementation of TabulaRL's rules, whose minimum and maximum are known.
 
-    The middle of the two is taken for the mean of the four, and the spread of a run for that of 16 runs here, or that
-    of the four where it is larger. 6 standard errors of the difference, at 15 degrees of freedom: about 2e-5 each.
+    Their midpoint is used as the mean of the four, and the spread of a run is that of 16 runs here, or that of the
+    four if it is larger. 6 standard errors of the difference, at 15 degrees of freedom: about 2e-5 each.
     """
     regret = try_out(RiverSwim(), base, rows=16, horizon=1000).regret
     assert regret is not None

@@ -56,11 +56,7 @@ class Lipschitz(ContextualBandit):
     dimension: int = parameter(4, help="number D of features", validator=ge(1))
     noise: float = parameter(0.1, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     relevant: int = parameter(2, help="number d* of leading features that matter", validator=ge(1))
-    form: Form = parameter(
-        "product",
-        help="shape of the means: product or sum of waves",
-        validator=in_(get_args(Form)),
-    )
+    form: Form = parameter("product", help="shape of the means: product or sum of waves", validator=in_(get_args(Form)))
     frequency: float = parameter(1.0, help="number m of waves along a feature", validator=and_(gt(0), le(1e6)))
 
     @classmethod
