@@ -1,1 +1,1 @@
-"""Episodes in finitely many states: planning, environments, policies that are tables, and bases that fill them."""
+"""Episodes in finitely many states: planning, environments, tables as policies, and bases that use them."""
