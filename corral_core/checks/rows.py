@@ -85,7 +85,7 @@ def a_restart_equals_a_fresh_start(case: BaseCase) -> None:
     for row in trial.everyone.tolist():
         is_restarted = row in (1, 3)
         wanted = fresh.history(row) if is_restarted else undisturbed.history(row)[6:]
-        what = f"row {row}, restarted after six plays" if is_restarted else f"row {row}, beside rows that restarted"
+        what = f"row {row}, restarted after six plays" if is_restarted else f"row {row}, next to rows that restarted"
         compare_plays(trial.history(row)[6:], wanted, what)
 
 

@@ -81,7 +81,7 @@ class SameSeedSameActions(Sound):
 
 @breaks("horizon-of-one")
 class HorizonOfOne(Sound):
-    """Divides by zero where there is one play."""
+    """Divides by zero if there is one play."""
 
     def init(self, given: Any, rng: Any) -> Any:
         1 / (self.horizon - 1)
@@ -90,7 +90,7 @@ class HorizonOfOne(Sound):
 
 @breaks("single-arm")
 class SingleArm(Sound):
-    """Divides by zero where there is one arm."""
+    """Divides by zero if there is one arm."""
 
     def init(self, given: Any, rng: Any) -> Any:
         1 / (self.arms - 1)

@@ -133,7 +133,7 @@ GOOD = {
         ({"probability": np.full((1, 1, 2, 1, 2), 0.4)}, "probability must be at least 0 and sum to 1"),
         ({"probability": np.array([[[[[1.5, -0.5]], [[0.5, 0.5]]]]])}, "probability must be at least 0"),
         ({"probability": np.full((1, 1, 2, 1, 2), np.nan)}, "probability must be at least 0"),
-        ({"probability": np.full((1, 2, 2, 1, 2), 0.5)}, "must have 1 or 3 of them, not 2"),
+        ({"probability": np.full((1, 2, 2, 1, 2), 0.5)}, "must have 1 or 3 stages, not 2"),
         ({"stages": 0}, "a model of 0 stages"),
         ({"reward": np.zeros((1, 1, 2, 1))}, r"reward must have the shape \(1, 1, 2, 1, 2\) or \(1, 1, 2, 1, 1\)"),
         ({"reward": np.full((1, 1, 2, 1, 1), np.nan)}, "rewards must be finite"),

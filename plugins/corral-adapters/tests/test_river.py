@@ -1,4 +1,4 @@
-"""River's policies beside river driven by hand, under selection, and where they are refused."""
+"""River's policies compared with river driven by hand, under selection, and when they are refused."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Restless(bandit.base.Policy):
 def test_selection_over_smoothed_policies() -> None:
     """UCB is told from a policy that plays at random: 12 rows of 600 plays.
 
-    Of other seeds the mean regret was 34 to 55, and the half of plays at random alone costs 240.
+    With other seeds the mean regret was 34 to 55, and the half of plays at random alone costs 240.
     """
     bases = [River("UCB", {"delta": 0.5}), River("RandomPolicy")]
     record = try_out(BernoulliArms(means=(0.9, 0.1)), bases, Corral(eta=0.5), rows=12, horizon=600, preset="paper")

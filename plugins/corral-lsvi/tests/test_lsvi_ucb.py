@@ -1,4 +1,4 @@
-"""LSVI-UCB by counts beside LSVI-UCB by sums over all past steps, and what it makes of too few features."""
+"""LSVI-UCB by counts compared with LSVI-UCB by sums over all past steps, and its regret with too few features."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _log_determinant(steps: list[Any], base: Any) -> float:
 
 
 def test_ties_go_to_the_lowest_index() -> None:
-    """Before anything is seen a large bonus makes all actions worth the most there is."""
+    """Before the first step a large bonus gives all actions the maximum value."""
     base = resolved(LsviUcb(radius=100.0))
     state = base.init(
         given_rows([base], WORLD.shown(WORLD.draw(3, np.random.default_rng(1))), 3), np.random.default_rng(1)

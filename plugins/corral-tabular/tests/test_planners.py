@@ -1,4 +1,4 @@
-"""UCRL2, PSRL and epsilon-greedy planning beside loops over what one learner has seen."""
+"""UCRL2, PSRL and epsilon-greedy planning compared with loops over what one learner has seen."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def ucrl2_values(base: Ucrl2, seen: Seen, scale: float = 0.1) -> Array:
 def test_ucrl2_plays_what_a_loop_would(base: Ucrl2, environment: Environment) -> None:
     """120 episodes of 4 rows; the source's version keeps its policy while the visits of no pair have doubled.
 
-    At a tenth of the widths, so that estimates matter soon and optimism stays below probability 1 now and then.
+    At a tenth of the widths, so that estimates matter soon and optimism sometimes stays below probability 1.
     """
     fitted, rows = resolved(attrs.evolve(base, scale=0.1), environment), 4
     seen, kept = [Seen() for _ in range(rows)], [Seen() for _ in range(rows)]
@@ -147,7 +147,7 @@ def _copy(seen: Seen) -> Seen:
 
 
 def test_ucrl2_claims_what_the_source_does() -> None:
-    """34 H S sqrt(A t ln(t/delta)) at t = H s, by hand; and nothing where nothing is proved."""
+    """34 H S sqrt(A t ln(t/delta)) at t = H s, by hand; and no bound if nothing is proved."""
     base = resolved(Ucrl2(), RiverSwim())
     assert base.bound(0.05)(100) == pytest.approx(34 * 20 * 6 * math.sqrt(2 * 2000 * math.log(2000 / 0.05)))
     assert base.bound(0.05)(9, "shape") == pytest.approx(20 * math.sqrt(12) * 3)

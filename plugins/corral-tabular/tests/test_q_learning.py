@@ -1,4 +1,4 @@
-"""Q-learning beside a loop that learns as the episode goes."""
+"""Q-learning compared with a loop that learns during the episode."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_optimism_must_know_what_a_step_pays() -> None:
 
 
 def test_where_steps_only_cost_the_best_is_to_end() -> None:
-    """Then an early end is the most there can be: values start at 0, not below."""
+    """Then an early end has the largest value: values start at 0, not below."""
     costly = attrs.evolve(Wild().problem, step_low=-3.0, step_high=-1.0, horizon=9, delta=0.1)
     base = QLearning(optimistic=True).resolve(costly)
     state = base.init(given_rows([base], {}, 2), np.random.default_rng(1))
