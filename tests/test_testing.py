@@ -46,7 +46,7 @@ def test_after_a_first_failure_the_rest_is_skipped() -> None:
 def test_a_warning_warns() -> None:
     mark = conformance(broken_policies.PolicyIsNoLargerThanTheState).mark
     tests = {test.id: test.values[0] for test in mark.args[1]}
-    with pytest.warns(ConformanceWarning, match="a policy takes 816 bytes a row, the state 72"):
+    with pytest.warns(ConformanceWarning, match="a policy takes 816 bytes per row, the state 72"):
         tests["sound in plain arms: policy-is-no-larger-than-the-state"]()
 
 

@@ -1,7 +1,7 @@
-"""Conformance checks: many small named rules, each of which a base, environment or meta keeps or breaks.
+"""Conformance checks: small named rules that a base, environment, meta or experiment passes or fails.
 
 A check is a function over a *case* (a base in an environment, an environment, a meta over some bases, an experiment);
-its docstring is the rule. `cases_of` makes the cases of anything, `check_all` runs them.
+its docstring is the rule. `cases_of` makes the cases of a thing, `check_all` runs the checks on them.
 
 >>> from corral_core.metas.uniform import Uniform
 >>> {outcome.result for outcome in check_all(cases_of(Uniform))}

@@ -1,4 +1,4 @@
-"""From anything that can be checked to the cases it is checked in."""
+"""The cases in which a base, environment or meta is checked."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ CHECKS: dict[type[Any], Checks] = {
 
 
 def checks_of(case: Case) -> Checks:
-    """The checks that a case of its kind must pass."""
+    """The checks that a case of this kind must pass."""
     return CHECKS[type(case)]
 
 
 def check_all(cases: Iterable[Case], expected: Collection[str] = ()) -> Iterator[Outcome]:
-    """What every check says of every case; some may be expected to fail."""
+    """The outcome of every check on every case; `expected` names checks that may fail."""
     for case in cases:
         yield from checks_of(case).run(case, expected)
 
 
 def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Case]:
-    """The cases of a base, environment or meta: of one instance, or of all the examples that a class gives.
+    """The cases of a base, environment or meta: of one instance, or of all `examples()` of a class.
 
-    A base is checked in the environments given; without any in every small world that it fits (worlds.py), and one
-    that fits none in those of the registry.
+    A base is checked in the environments `within`. If none are given, it is checked in every small world that it fits
+    (worlds.py), and if it fits none of these, in the environments of the registry.
     """
     if inspect.isclass(thing):
         return [case for example in _examples(thing) for case in cases_of(example, within, registry)]
@@ -61,7 +61,7 @@ def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry 
     if isinstance(thing, Meta):
         kinds = (True,) if thing.needs_bounds == "every" else (True, False)
         return [MetaCase(thing, bounded) for bounded in kinds]
-    raise CorralError(f"a base, environment or meta can be checked, or a class of one, not {thing!r}")
+    raise CorralError(f"only a base, environment or meta, or a class of one, can be checked, not {thing!r}")
 
 
 def _examples(cls: Any) -> list[Any]:
@@ -69,11 +69,11 @@ def _examples(cls: Any) -> list[Any]:
     try:
         examples = list(cls.examples())
         if not examples:
-            raise ValueError("`examples` gives nothing")
+            raise ValueError("`examples` returns nothing")
         return examples
     except Exception as error:
         why = reason(error) if not isinstance(error, ValueError | CorralError) else error
-        raise CorralError(f"{cls.__name__} cannot be made as it is ({why}); say in `examples` what to try") from error
+        raise CorralError(f"{cls.__name__} cannot be created ({why}); say in `examples` what to try") from error
 
 
 def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | None) -> list[BaseCase]:
@@ -82,7 +82,7 @@ def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | 
         fitting = []
         for case in (BaseCase(base, environment) for environment in places):
             try:
-                case.base  # noqa: B018 - it is resolved when it is asked for
+                case.base  # noqa: B018 - it is resolved on first access
             except CorralError as refused:
                 if not refusal or case.environment.problem.episodic == base.episodic:
                     refusal = str(refused)
@@ -92,12 +92,12 @@ def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | 
             fitting.append(case)
         if fitting:
             return fitting
-    raise CorralError(f"{base.name} fits no environment to be checked in ({refusal}); give one that it does")
+    raise CorralError(f"{base.name} fits no environment in which to check it ({refusal}); pass one that it fits")
 
 
 def _registered(registry: Registry | None) -> list[Environment]:
     found: list[Environment] = []
     for entry in registry.entries("environment") if registry else ():
-        with contextlib.suppress(CorralError):  # another plugin's, which does not load
+        with contextlib.suppress(CorralError):  # from another plugin that fails to load
             found += _examples(registry.load("environment", entry.name))  # type: ignore[union-attr]
     return found

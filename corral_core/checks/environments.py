@@ -1,4 +1,4 @@
-"""What an environment must do."""
+"""Checks of environments."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class EnvironmentCase:
         return self.environment.problem
 
     def visit(self, rows: Sequence[int] = (0, 1, 2, 3, 4)) -> Visit:
-        """Rows that have a stream each, and each play one of its own: episodes of different lengths stay in step."""
+        """Rows with one stream per row and play, so that episodes of different lengths stay in step."""
         return Visit(self.environment, len(rows), lambda *key: Streams.seeded((1, *key), rows))
 
     def crowd(self, rows: int) -> Visit:
-        """Many rows, with ordinary generators: for what only many can show."""
+        """Many rows with ordinary generators, for statistical checks."""
         return Visit(self.environment, rows, lambda *key: np.random.default_rng([1, *key]))
 
 
 class Visit:
-    """Rows that play in an environment, with actions drawn uniformly unless told."""
+    """Rows that play in an environment; actions are uniform unless a policy is given."""
 
     def __init__(self, environment: Environment, rows: int, stream: Callable[..., Any]) -> None:
         self.environment, self.rows, self.stream = environment, rows, stream
@@ -59,12 +59,12 @@ class Visit:
 
     @property
     def luck(self) -> Any:
-        """What the environment draws the next play from."""
+        """The generator of the environment for the next play."""
         return self.stream(1, len(self.plays))
 
     @property
     def draws(self) -> Any:
-        """What the actions of the next play are drawn from."""
+        """The generator of the actions of the next play."""
         return self.stream(2, len(self.plays))
 
     def play(self, policy: Callable[[Observation], Array] | None = None) -> Play:
@@ -86,24 +86,24 @@ class Visit:
         return self
 
 
-# --- First: without these nothing else can be asked ------------------------------------------------------------------
+# --- First: without these no other check can run ---------------------------------------------------------------------
 
 
 @demand(first=True)
 def draws_have_rows_first(case: EnvironmentCase) -> None:
-    """Every draw from the generator has rows as its first axis, those that need no number among them."""
+    """Every draw from the generator has rows as its first axis, including rows that need no number."""
     draw_by_rows(lambda: case.visit().run())
 
 
 @demand(first=True)
 def shapes(case: EnvironmentCase) -> None:
-    """`draw` returns Rows with a row an instance; `play` a reward a row and a regret a row, or none where unknown."""
+    """`draw` returns Rows, one per instance; `play` one reward and one regret (None if unknown) per row."""
     _consistent(case)
     visit = case.visit()
     if not isinstance(visit.instance, Rows):
         broken(f"draw must return Rows, not {shown(visit.instance)}")
     if len(visit.instance) != 5:
-        broken(f"draw of 5 rows has {len(visit.instance)}")
+        broken(f"draw(5, rng) returned {len(visit.instance)} rows")
     for name, array in case.environment.shown(visit.instance).items():
         if not isinstance(array, np.ndarray) or len(array) != 5:
             broken(f"shown: {name} must be an array of 5 rows, not {shown(array)}")
@@ -116,11 +116,11 @@ def shapes(case: EnvironmentCase) -> None:
 def _consistent(case: EnvironmentCase) -> None:
     problem = case.problem
     if isinstance(case.environment, EpisodicMdp) and not (problem.episodic and problem.stages):
-        broken("of an EpisodicMdp problem must say episodic=True, and how many stages an episode has at most")
+        broken("the problem of an EpisodicMdp must set episodic=True and stages, the maximum number of steps")
     if isinstance(case.environment, Bandit) and problem.episodic:
-        broken("a Bandit pays single actions, and problem says episodic=True")
+        broken("a Bandit pays single actions, but its problem sets episodic=True")
     if problem.low is not None and problem.high is not None and problem.low > problem.high:
-        broken(f"problem.low is {problem.low}, and above problem.high, which is {problem.high}")
+        broken(f"problem.low is {problem.low}, which is above problem.high = {problem.high}")
 
 
 def _well_formed(play: Play, problem: Problem, rows: int) -> None:
@@ -129,16 +129,16 @@ def _well_formed(play: Play, problem: Problem, rows: int) -> None:
     if not isinstance(play.reward, np.ndarray) or play.reward.dtype.kind != "f":
         broken(f"rewards must be an array of floats, not {shown(play.reward)}")
     if play.reward.shape != (rows,) or not np.isfinite(play.reward).all():
-        broken(f"rewards must be a finite number a row, {rows} of them, not {shown(play.reward)}")
+        broken(f"rewards must be {rows} finite numbers, one per row, not {shown(play.reward)}")
     if (play.regret is None) == problem.regret:
-        broken(f"problem.regret is {problem.regret}, and play gave the regret {shown(play.regret)}")
+        broken(f"problem.regret is {problem.regret}, but play returned the regret {shown(play.regret)}")
     if play.regret is not None and (np.shape(play.regret) != (rows,) or not np.isfinite(play.regret).all()):
-        broken(f"regret must be a finite number a row, {rows} of them, not {shown(play.regret)}")
+        broken(f"regret must be {rows} finite numbers, one per row, not {shown(play.regret)}")
 
 
 @demand(first=True)
 def single_row(case: EnvironmentCase) -> None:
-    """One row alone is played."""
+    """A single row can be played alone."""
     visit = case.visit(rows=[3])
     for _ in range(PLAYS):
         _well_formed(visit.play(), case.problem, 1)
@@ -153,12 +153,12 @@ def no_global_randomness(case: EnvironmentCase) -> None:
 
 @demand(first=True)
 def same_seed_same_plays(case: EnvironmentCase) -> None:
-    """The same seed gives the same plays: randomness comes from the generator handed in, and from nowhere else."""
+    """The same seed gives the same plays: all randomness comes from the generator passed in."""
     _compare(case.visit().run(), case.visit().run(), [0, 1, 2, 3, 4], "played twice with the same streams")
 
 
 def _compare(found: Visit, wanted: Visit, pairs: Sequence[int], what: str) -> None:
-    """Row r of one visit must have been played as row pairs[r] of the other."""
+    """Raise `Broken` unless row r of one visit was played like row pairs[r] of the other."""
     for number, (one, other) in enumerate(zip(found.plays, wanted.plays, strict=True), start=1):
         for row, pair in enumerate(pairs):
             for name in ("reward", "regret", "action"):
@@ -179,7 +179,7 @@ def _of(play: Play, name: str, row: int) -> Any:
 
 @demand()
 def rows_are_independent(case: EnvironmentCase) -> None:
-    """A row is played alone as among others, and permuted rows give permuted plays."""
+    """A row is played the same alone and among others, and permuted rows give permuted plays."""
     together = case.visit().run()
     for row in range(5):
         _compare(case.visit(rows=[row]).run(), together, [row], f"row {row} alone and among others")
@@ -189,7 +189,7 @@ def rows_are_independent(case: EnvironmentCase) -> None:
 
 @demand()
 def actions_are_left_alone(case: EnvironmentCase) -> None:
-    """`play` does not write into the actions it is handed."""
+    """`play` does not write into the actions it receives."""
     visit = case.visit()
     handed: list[Array] = []
     kept: list[Array] = []
@@ -207,12 +207,12 @@ def actions_are_left_alone(case: EnvironmentCase) -> None:
             broken(f"actions went from {shown(then)} to {shown(now)}")
 
 
-# --- What it says ----------------------------------------------------------------------------------------------------
+# --- Its description -------------------------------------------------------------------------------------------------
 
 
 @demand()
 def observations_match_the_problem(case: EnvironmentCase) -> None:
-    """Features, masks and states are seen where `problem` says that there are some, and nowhere else."""
+    """Observations show features, masks and states if, and only if, `problem` declares them."""
     problem, visit = case.problem, case.visit().run()
     fixed = "features" in case.environment.shown(visit.instance)
     for observation in visit.seen:
@@ -220,37 +220,37 @@ def observations_match_the_problem(case: EnvironmentCase) -> None:
         _seen(observation.mask, problem.masked, False, "a mask", "masked")
         _seen(observation.state, problem.episodic, False, "a state", "episodic")
     if problem.dimension is None and (fixed or any(observation.features is not None for observation in visit.seen)):
-        broken("features are shown, and problem.dimension is None")
+        broken("features are shown, but problem.dimension is None")
     if (
         problem.dimension is not None
         and problem.actions == "finite"
         and not (fixed or problem.changing or problem.masked)
     ):
         broken(
-            f"problem.dimension is {problem.dimension}, and no features are shown: `shown` gives those of fixed arms"
+            f"problem.dimension is {problem.dimension}, but no features are shown: `shown` returns those of fixed arms"
         )
     for play in visit.plays if problem.episodic else ():
         if not isinstance(play.observation, Trajectory):
-            broken(f"an episode must leave a Trajectory, not {shown(play.observation)}")
+            broken(f"the observation of an episode must be a Trajectory, not {shown(play.observation)}")
         if problem.stages is not None and play.observation.state.shape[1] > problem.stages:
             broken(f"an episode took {play.observation.state.shape[1]} steps; problem.stages is {problem.stages}")
         steps = play.observation.alive.sum(axis=1).min()
         if problem.fixed_length and steps != problem.stages:
             broken(
-                f"an episode took {steps} of {problem.stages} steps, and problem.fixed_length says that all take all"
+                f"an episode took {steps} of {problem.stages} steps, but problem.fixed_length says that it takes all"
             )
 
 
 def _seen(value: Array | None, wanted: bool, allowed: bool, what: str, field: str) -> None:
     if wanted and value is None:
-        broken(f"the problem is {field}, and no observation shows {what}")
+        broken(f"the problem is {field}, but an observation does not show {what}")
     if value is not None and not wanted and not allowed:
-        broken(f"an observation shows {what}, and the problem is not {field}: {shown(value)}")
+        broken(f"an observation shows {what}, but the problem is not {field}: {shown(value)}")
 
 
 @demand()
 def says_what_it_is(case: EnvironmentCase) -> None:
-    """It has a name that its problem bears too, a docstring and a help text for every parameter."""
+    """It has a name, which its problem repeats, a docstring and a help text for every parameter."""
     description_of(case.environment)
     if case.problem.environment != case.environment.name:
-        broken(f"it is called {case.environment.name}, and its problem {case.problem.environment}")
+        broken(f"its name is {case.environment.name}, but its problem is named {case.problem.environment}")

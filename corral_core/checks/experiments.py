@@ -1,4 +1,4 @@
-"""What a registered experiment must do."""
+"""Checks of experiments."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def loads(case: ExperimentCase) -> None:
 
 @demand()
 def asks_a_question(case: ExperimentCase) -> None:
-    """It says in a sentence what it is to find out: `question`."""
+    """`question` says in one sentence what the experiment should find out."""
     if not load_experiment(case.label).question:
         broken("it has no question")
 
 
 @demand()
 def plays(case: ExperimentCase) -> None:
-    """Cut to twenty plays of one replicate, every curve is played."""
+    """Cut to twenty plays of one replicate, every curve runs."""
     for point in load_experiment(case.label).points:
         short = parse_point({**point.source, "horizon": min(point.horizon, 20), "replicates": 1, "chunk_size": 1})
         for curve in short.curves:

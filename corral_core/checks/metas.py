@@ -1,4 +1,4 @@
-"""What a meta-algorithm must do."""
+"""Checks of meta-algorithms."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from corral_core.selection.validation import choice_of, verdict_of
 METAS = Checks()
 demand = METAS.demand
 ROUNDS = 20
-MANY = 2500  # rounds, enough for exponents of a usual rate to overflow
+MANY = 2500  # rounds; enough to overflow exp() at usual rates
 SQRT = Bound(np.sqrt, (Term(1.0, 0.5),))
 
 
 @attrs.frozen(eq=False)
 class MetaCase:
-    """A meta-algorithm over bases that have bounds, or none."""
+    """A meta-algorithm over bases with or without bounds."""
 
     meta: Meta
     bounded: bool
@@ -45,7 +45,7 @@ class MetaCase:
 
 
 class Contest:
-    """A meta-algorithm that chooses among arms which gain 1 with probabilities of their own, by row and base."""
+    """A meta-algorithm over bases that gain 1 with a probability that depends on row and base, else 0."""
 
     def __init__(self, meta: Meta, problem: MetaProblem, rows: Sequence[int], rng: Any = None) -> None:
         self.meta, self.problem, self.rows = meta, problem, len(rows)
@@ -66,21 +66,21 @@ class Contest:
         return chosen, probability
 
     def chance_of(self, chosen: Array) -> Array:
-        """The probability of each row's base, among active ones, at the last choice."""
+        """The probability that each row's base had among the active ones at the last choice."""
         found: Array = self.drawn_from[chosen, np.arange(self.rows)]
         return found
 
     @property
     def chances(self) -> Array:
-        """The probabilities, as selection uses them."""
+        """The probabilities as selection uses them."""
         found = self.meta.probabilities(self.state)
         wanted = (self.problem.bases, self.rows)
         if not isinstance(found, np.ndarray) or found.shape != wanted:
-            broken(f"probabilities must have the shape {wanted}: bases, rows; not {shown(found)}")
+            broken(f"probabilities must have the shape (bases, rows) = {wanted}, not {shown(found)}")
         return found
 
     def round(self, gain: Array | None = None) -> tuple[Array, Array | None]:
-        """Choose, gain, update; returns what was chosen, and with which probability."""
+        """Choose, gain, update. Returns the chosen bases and their probabilities."""
         chosen, probability = self.choose()
         self.history.append((np.array(chosen), None if probability is None else np.array(probability)))
         if gain is None:
@@ -93,12 +93,12 @@ class Contest:
         return chosen, probability
 
     def drop(self, bases: Array) -> None:
-        """These bases are no longer active; the last one of a row is never dropped."""
+        """Deactivate these bases; the last active base of a row is never dropped."""
         left = self.active & ~bases
         self.active = np.where(left.any(axis=0), left, self.active)
 
     def drop_in_places(self) -> None:
-        """Base 1 in every other row."""
+        """Drop base 1 in every second row."""
         bases = np.zeros_like(self.active)
         bases[1, ::2] = True
         self.drop(bases)
@@ -110,34 +110,34 @@ class Contest:
 
 
 def draws(case: MetaCase) -> bool:
-    """Whether the choice is random; a deterministic meta gives no probability."""
+    """Whether the choice is random; a deterministic meta returns no probability."""
     try:
         return case.contest().choose()[1] is not None
     except Exception:
         return True
 
 
-# --- First: without these nothing else can be asked ------------------------------------------------------------------
+# --- First: without these no other check can run ---------------------------------------------------------------------
 
 
 @demand(first=True)
 def draws_have_rows_first(case: MetaCase) -> None:
-    """Every draw from the generator has rows as its first axis, those that need no number among them."""
+    """Every draw from the generator has rows as its first axis, including rows that need no number."""
     draw_by_rows(lambda: case.contest().run())
 
 
 @demand(first=True)
 def shapes(case: MetaCase) -> None:
-    """`choose` returns a base a row and its probability, `probabilities` (bases, rows), `update` None or a Verdict."""
+    """`choose` returns one base and probability per row, `probabilities` (bases, rows), `update` None or a Verdict."""
     contest = case.contest()
-    contest.chances  # noqa: B018 - it is checked when it is asked for
+    contest.chances  # noqa: B018 - it is checked on access
     contest.run()
     contest.chances  # noqa: B018
 
 
 @demand(first=True)
 def single_row(case: MetaCase) -> None:
-    """One row alone is played."""
+    """A single row can be played alone."""
     case.contest(rows=[3]).run()
 
 
@@ -150,12 +150,12 @@ def no_global_randomness(case: MetaCase) -> None:
 
 @demand(first=True)
 def same_seed_same_choices(case: MetaCase) -> None:
-    """The same seed gives the same choices: randomness comes from the generator handed in, and from nowhere else."""
+    """The same seed gives the same choices: all randomness comes from the generator passed in."""
     _compare(case.contest().run(), case.contest().run(), [0, 1, 2, 3, 4], "played twice with the same streams")
 
 
 def _compare(found: Contest, wanted: Contest, pairs: Sequence[int], what: str) -> None:
-    """Row r of one contest must have gone as row pairs[r] of the other."""
+    """Raise `Broken` unless row r of one contest equals row pairs[r] of the other."""
     for number, (one, other) in enumerate(zip(found.history, wanted.history, strict=True), start=1):
         for value, expected, name in zip(one, other, ("base", "probability"), strict=True):
             if value is not None and not same(value, np.asarray(expected)[list(pairs)]):
@@ -168,7 +168,7 @@ def _compare(found: Contest, wanted: Contest, pairs: Sequence[int], what: str) -
 
 @demand()
 def rows_are_independent(case: MetaCase) -> None:
-    """A row is played alone as among others, and permuted rows give permuted choices."""
+    """A row makes the same choices alone and among others, and permuted rows give permuted choices."""
     together = case.contest().run()
     for row in range(5):
         _compare(case.contest(rows=[row]).run(), together, [row], f"row {row} alone and among others")
@@ -197,7 +197,7 @@ def arguments_are_left_alone(case: MetaCase) -> None:
 
 @demand()
 def update_credits_the_base_chosen(case: MetaCase) -> None:
-    """Gains are credited to the bases in `chosen`, who need not be the last: with others another state comes of it."""
+    """Gains are credited to the bases in `chosen`, which need not be the last ones that `choose` returned."""
     contest = case.contest().run(5)
     chosen, probability = contest.choose()
 
@@ -208,12 +208,12 @@ def update_credits_the_base_chosen(case: MetaCase) -> None:
 
     learns = state_after(chosen, 0.0) != state_after(chosen, 1.0)
     if learns and all(state_after(chosen, gain) == state_after((chosen + 1) % 3, gain) for gain in (0.0, 1.0)):
-        broken("`update` changed the state in the same way whichever bases it was told were chosen")
+        broken("`update` changed the state in the same way for all values of `chosen`")
 
 
 @demand()
 def probabilities_sum_to_one(case: MetaCase) -> None:
-    """`probabilities` are between 0 and 1 and sum to one in every row, at every round."""
+    """`probabilities` lie between 0 and 1 and sum to one in every row, in every round."""
     contest = case.contest()
     for number in range(ROUNDS + 1):
         if number:
@@ -226,7 +226,7 @@ def probabilities_sum_to_one(case: MetaCase) -> None:
 
 @demand(when=draws)
 def active_bases_have_a_chance(case: MetaCase) -> None:
-    """A meta that draws gives every active base a positive probability, also after others were dropped."""
+    """A meta that draws gives every active base a positive probability, also after other bases were dropped."""
     contest = case.contest()
     for number in range(1, ROUNDS + 1):
         if number == ROUNDS // 2:
@@ -248,12 +248,12 @@ def only_active_bases_are_chosen(case: MetaCase) -> None:
             active = contest.active
             chosen, _ = contest.round()
             if not active[chosen, np.arange(20)].all():
-                broken(f"base {dropped} was dropped in every row, and {shown(chosen)} were chosen")
+                broken(f"base {dropped} was dropped in every row, but {shown(chosen)} were chosen")
 
 
 @demand()
 def probability_is_that_of_the_choice(case: MetaCase) -> None:
-    """`choose` and `probabilities` agree on the probability of the base that was chosen: one, where none is drawn."""
+    """`choose` and `probabilities` agree on the probability of the chosen base; without a draw it is one."""
     contest = case.contest()
     for number in range(1, ROUNDS + 1):
         if number == ROUNDS // 2 and draws(case):
@@ -263,15 +263,15 @@ def probability_is_that_of_the_choice(case: MetaCase) -> None:
         stated = np.ones(contest.rows) if probability is None else probability
         if (everyone or probability is not None) and not same(stated, contest.chance_of(chosen)):
             wanted = shown(contest.chance_of(chosen))
-            broken(f"at round {number} `choose` says {shown(probability)}, and `probabilities` {wanted}")
+            broken(f"at round {number} `choose` says {shown(probability)}, but `probabilities` says {wanted}")
 
 
 @demand(when=draws)
 def choices_follow_the_probabilities(case: MetaCase) -> None:
     """Bases are chosen as often as their probabilities say.
 
-    Over 4,000 rows the most probable base of a row, the next and so on must each be chosen as often as their
-    probabilities say, within 5.5 standard deviations: chance breaks the rule with a probability of about 1e-7.
+    Over 4,000 rows the most probable base of a row, the next one and so on must each be chosen as often as their
+    probabilities say, within 5.5 standard deviations. By chance this fails with a probability of about 1e-7.
     """
     contest = case.contest(rows=range(4000), rng=np.random.default_rng(3)).run(5)
     chosen, _ = contest.round()
@@ -280,7 +280,7 @@ def choices_follow_the_probabilities(case: MetaCase) -> None:
         expected, spread = chance.sum(), np.sqrt((chance * (1 - chance)).sum())
         count = (chosen == base).sum()
         if abs(count - expected) > 5.5 * spread + 1e-6:
-            broken(f"the base number {rank} by probability was chosen in {count} of 4000 rows, not in {expected:.0f}")
+            broken(f"base number {rank} by probability was chosen in {count} of 4000 rows, not in {expected:.0f}")
 
 
 # --- Small and large -------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def single_base(case: MetaCase) -> None:
 
 @demand()
 def horizon_of_one(case: MetaCase) -> None:
-    """With a horizon of a single round it plays once."""
+    """With a horizon of one round it plays once."""
     contest = case.contest(horizon=1)
     contest.round()
     if not np.isfinite(contest.chances).all():
@@ -306,7 +306,7 @@ def horizon_of_one(case: MetaCase) -> None:
 
 @demand()
 def extreme_gains_are_survived(case: MetaCase) -> None:
-    """Gains at the ends of `clip`, less a bias of 1, keep the probabilities finite."""
+    """Gains at the ends of `clip`, minus a bias of 1, keep the probabilities finite."""
     low, high = case.meta.clip
     for gain in (low - 1, high):
         contest = case.contest(rows=[0, 1], horizon=MANY)
@@ -316,7 +316,7 @@ def extreme_gains_are_survived(case: MetaCase) -> None:
                 broken(f"after {number} gains of {gain} the probabilities are {shown(contest.chances)}")
 
 
-# --- What it says ----------------------------------------------------------------------------------------------------
+# --- Its description -------------------------------------------------------------------------------------------------
 
 DECLARED: dict[str, tuple[Any, ...]] = {
     "horizon": (True, False),
@@ -328,7 +328,7 @@ DECLARED: dict[str, tuple[Any, ...]] = {
 
 @demand()
 def says_what_it_is(case: MetaCase) -> None:
-    """It has a name, a docstring, a help text for every parameter, and declares what it needs in words that exist."""
+    """It has a name, a docstring, a help text for every parameter, and declares what it needs in valid words."""
     description_of(case.meta)
     for name, words in DECLARED.items():
         if getattr(case.meta, name) not in words:

@@ -1,4 +1,4 @@
-"""What a name stands for: a registered thing, all that a plugin brings, or "module:Class"."""
+"""What a name refers to: a registered thing, everything in a plugin, or "module:Class"."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CHECKED: tuple[Kind, ...] = ("base", "meta", "environment", "experiment")
 
 @attrs.frozen
 class Subject:
-    """One thing to be checked, in all its cases."""
+    """One thing to check, with all its cases."""
 
     kind: str
     name: str
     cases: list[Case]
-    problems: tuple[str, ...] = ()  # what is wrong before any check can be asked
+    problems: tuple[str, ...] = ()  # what is wrong before any check can run
 
 
 def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Subject]:
-    """Everything that is registered under this name; where nothing is, all that a plugin called so brings."""
+    """Everything registered under this name or, if nothing is, everything that the plugin of this name provides."""
     if is_file(name):
         return [Subject("experiment", name, [ExperimentCase(name)])]
     if ":" in name:
@@ -43,14 +43,14 @@ def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registr
         subjects = [Subject("plugin", record.name, [], record.problems)] if record.problems else []
         subjects += [_registered(entry, within, registry) for entry in brought]
         if not subjects:
-            raise CorralError(f"the plugin {record.name} brings nothing that can be checked")
+            raise CorralError(f"the plugin {record.name} provides nothing that can be checked")
     if not subjects:
         raise CorralError(registry.nothing_called(name))
     return subjects
 
 
 def plugin_called(name: str, registry: Registry) -> Plugin | None:
-    """The plugin of this name, with or without the word corral before it."""
+    """The plugin of this name, with or without the prefix `corral-`."""
     wanted = {"corral-core" if normal(name) == "core" else normal(name), f"corral-{normal(name)}"}
     return next((record for record in registry.plugins.records() if _distribution(record) in wanted), None)
 
@@ -66,7 +66,7 @@ def _registered(entry: Registered, within: Sequence[Environment], registry: Regi
         cls = registry.load(entry.kind, entry.name)
         named = getattr(cls, "name", None)
         problems = (
-            () if named == entry.name else (f"it is registered as {entry.name}, and its class is called {named}",)
+            () if named == entry.name else (f"it is registered as {entry.name}, but its class has the name {named}",)
         )
         return Subject(entry.kind, entry.name, cases_of(cls, within, registry), problems)
     except CorralError as error:
@@ -74,7 +74,7 @@ def _registered(entry: Registered, within: Sequence[Environment], registry: Regi
 
 
 def _at(target: str, within: Sequence[Environment]) -> Subject:
-    """A class that nobody has registered yet; modules of the current folder are found too."""
+    """A class that need not be registered; modules in the current folder are found too."""
     sys.path.insert(0, "")
     try:
         cls = pkgutil.resolve_name(target)

@@ -1,4 +1,4 @@
-"""A policy is all that acting needs, so that smoothing can replay it."""
+"""Checks of policies: a policy holds everything that acting needs, so that smoothing can replay it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rarely_changes(case: BaseCase) -> bool:
 
 @demand()
 def policy_alone_determines_the_action(case: BaseCase) -> None:
-    """A policy acts later as it did when it was new, whatever the state has learned since."""
+    """A policy acts later as it did when it was new, no matter what the state has learned since."""
     trial = case.trial().run()
     for number, moment in enumerate(trial.moments, start=1):
         for found, played in zip(trial.replay(moment), moment.decisions, strict=True):
@@ -37,7 +37,7 @@ def policy_alone_determines_the_action(case: BaseCase) -> None:
 
 @demand()
 def random_policies_are_drawn_anew(case: BaseCase) -> None:
-    """A policy that draws when it acts draws again whenever it is replayed."""
+    """A policy that draws random numbers when it acts draws new ones each time it is replayed."""
     trial = case.trial().run()
     for number, moment in enumerate(trial.moments, start=1):
         first = copy.deepcopy(moment.streams)
@@ -47,7 +47,7 @@ def random_policies_are_drawn_anew(case: BaseCase) -> None:
             trial.player.act(moment.policy, moment.seen[0], streams)  # type: ignore[arg-type]
             drew.append([one != other for one, other in zip(before, _positions(streams), strict=True)])
         if drew[0] != drew[1]:
-            broken(f"the policy of play {number} drew in rows {_true(drew[0])}, and when replayed in {_true(drew[1])}")
+            broken(f"the policy of play {number} drew in rows {_true(drew[0])}, but when replayed in {_true(drew[1])}")
 
 
 def _positions(streams: Streams) -> list[str]:
@@ -60,10 +60,10 @@ def _true(flags: list[bool]) -> str:
 
 @demand(when=rarely_changes)
 def changed_tells_the_truth(case: BaseCase) -> None:
-    """Where `changed` says no, the policy is the last one asked for."""
+    """If `changed` is False, the policy is the same as the last one requested."""
     trial = case.trial()
     for number in range(TURNS):
-        waiting = [trial.ask() for _ in range(1 + number % 2)]  # now and then two answers come before it is asked again
+        waiting = [trial.ask() for _ in range(1 + number % 2)]  # sometimes two rewards arrive before the next request
         for moment in waiting:
             trial.learn(moment)
         quiet = np.flatnonzero(~case.base.changed(trial.state, trial.everyone))
@@ -73,30 +73,30 @@ def changed_tells_the_truth(case: BaseCase) -> None:
             for name, value in now.items():
                 if not same(value, last[name]):
                     then = shown(last[name])
-                    broken(f"at turn {number + 1} `changed` says no, and {name} is {shown(value)}, not {then}")
+                    broken(f"at turn {number + 1} `changed` is False, but {name} is {shown(value)}, not {then}")
 
 
 @demand(when=rarely_changes)
 def policies_are_counted(case: BaseCase) -> None:
-    """`policies(plays)` is at least how often `changed` says yes."""
+    """`policies(plays)` is at least the number of times that `changed` is True."""
     trial = case.trial()
     count = np.ones(len(trial.everyone), dtype=np.int64)
     for plays in range(1, HORIZON):
         trial.play()
         if count.max() > case.base.max_policies(plays):
-            broken(f"{plays} plays left {count.max()} policies; policies({plays}) is {case.base.max_policies(plays)}")
+            broken(f"{plays} plays made {count.max()} policies; max_policies({plays}) is {case.base.max_policies(plays)}")
         count += case.base.changed(trial.state, trial.everyone)
 
 
 @demand(warns=True)
 def policy_is_no_larger_than_the_state(case: BaseCase) -> None:
-    """A policy takes no more bytes than the state it comes from: smoothing keeps one for every play."""
+    """A policy takes no more bytes than its state, because smoothing keeps one policy per play."""
     trial = case.trial().run()
     policy = case.base.policy(trial.state, trial.everyone)
     shared = {name: None for name, value in policy._values() if isinstance(value, Log)}  # kept once, by the state
     own, state, rows = policy.replace(**shared).nbytes, trial.state.nbytes, len(trial.everyone)
     if own > state:
-        broken(f"a policy takes {own / rows:.0f} bytes a row, the state {state / rows:.0f}")
+        broken(f"a policy takes {own / rows:.0f} bytes per row, the state {state / rows:.0f}")
 
 
 ROWS, ROUNDS = 240, 32
@@ -104,11 +104,11 @@ ROWS, ROUNDS = 240, 32
 
 @demand()
 def smoothed_regret_follows_the_running_mean(case: BaseCase) -> None:
-    """Smoothed, step 2's mean regret follows the running mean of step 1's: recorded policies are those that played.
+    """If smoothed, step 2 has the mean regret of the policies of step 1 so far: it replays the policies that played.
 
-    For every row d = sum over rounds s of (r2_s - mean of r1_1..r1_s), r the regret (or less the reward, where nobody
-    knows it). Its mean is 0. The rule is broken where the mean over the rows is more than 5.5 standard errors from 0:
-    by chance that happens with a probability of about 4e-8.
+    For every row let d = sum over rounds s of (r2_s - mean of r1_1..r1_s), with r the regret (or minus the reward, if
+    regret is unknown). Its mean is 0. The check fails if the mean over the rows is more than 5.5 standard errors from
+    0. By chance this happens with a probability of about 4e-8.
     """
     environment, rng = case.environment, np.random.default_rng(5)
     instance = environment.draw(ROWS, rng)
@@ -133,6 +133,6 @@ def smoothed_regret_follows_the_running_mean(case: BaseCase) -> None:
     error = difference.std(ddof=1) / np.sqrt(ROWS)
     if abs(difference.mean()) > 5.5 * error + 1e-9:
         broken(
-            f"over {ROUNDS} rounds step 2 lost {lost[1].sum(axis=0).mean():.4g}, where the running mean of step 1 "
+            f"over {ROUNDS} rounds step 2 lost {lost[1].sum(axis=0).mean():.4g}, but the running mean of step 1 "
             f"lost {running.sum(axis=0).mean():.4g}: {abs(difference.mean()) / max(error, 1e-300):.1f} standard errors"
         )

@@ -1,4 +1,4 @@
-"""Rewards and regrets of an environment are what its problem says."""
+"""Checks that rewards and regrets of an environment agree with its problem."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ROUNDING = 1e-9
 
 @demand(when=lambda case: None not in (case.problem.low, case.problem.high, case.problem.noise))
 def rewards_lie_where_the_problem_says(case: EnvironmentCase) -> None:
-    """Mean rewards lie in [low, high], and rewards spread around them no more than `noise` says.
+    """Mean rewards lie in [low, high], and rewards vary around them no more than `noise` allows.
 
-    In every row one policy plays, always the same arm. With R the sub-Gaussian scale of the noise, rewards lie outside
-    [low - 8 R, high + 8 R] with a probability of 1e-14, and means of n plays outside [low, high] by 6 R/sqrt(n) with
-    one of 1e-8. Where nothing else changes from play to play, variances above R^2 are told by 6 standard errors.
+    Every row always plays the same arm. Let R be the sub-Gaussian scale of the noise. Rewards lie outside
+    [low - 8 R, high + 8 R] with a probability of 1e-14, and means of n plays lie outside [low, high] by 6 R/sqrt(n)
+    with one of 1e-8. If nothing else changes between plays, a variance fails if it exceeds R^2 by 6 standard errors.
     """
     problem, rows, plays = case.problem, 40, 100
     low, high = problem.range
@@ -47,7 +47,7 @@ def rewards_lie_where_the_problem_says(case: EnvironmentCase) -> None:
     if problem.regret:
         _mean_inside(reward + [play.regret for play in made], away, case, "the mean of reward plus regret")
     if problem.changing or problem.masked or before != _arrays(visit.instance):
-        return  # what a play pays depends on more than the noise
+        return  # rewards vary for other reasons than noise
     spread = (reward - reward.mean(axis=0)) ** 2
     for variance, error in (
         (spread.mean(axis=0), spread.std(axis=0) / np.sqrt(plays)),
@@ -60,7 +60,7 @@ def rewards_lie_where_the_problem_says(case: EnvironmentCase) -> None:
 
 @demand(when=lambda case: case.problem.episodic and None not in (case.problem.step_low, case.problem.step_high))
 def steps_pay_what_the_problem_says(case: EnvironmentCase) -> None:
-    """What a step of an episode pays lies in [step_low, step_high]; of a `FiniteMdp`, whatever it may pay."""
+    """Rewards of single steps lie in [step_low, step_high]; for a `FiniteMdp`, all possible rewards do."""
     environment: Any = case.environment
     visit = case.crowd(50).run(20)
     paid = np.concatenate([play.observation.reward[play.observation.alive] for play in visit.plays])
@@ -78,12 +78,12 @@ def _arrays(instance: Any) -> dict[str, bytes]:
 
 
 def _error(values: Array) -> float:
-    """The standard error of the mean of all."""
+    """The standard error of the mean of all values."""
     return float(values.std() / np.sqrt(values.size))
 
 
 def _mean_inside(values: Array, away: float, case: EnvironmentCase, what: str) -> None:
-    """Of (plays, rows), by row."""
+    """Raise `Broken` if the mean of a row of values (plays, rows) is out of range by more than `away`."""
     (low, high), mean = case.problem.range, values.mean(axis=0)
     if (mean < low - away).any() or (mean > high + away).any():
         broken(f"{what} of a row lies between {mean.min():.4g} and {mean.max():.4g}; low and high are {low} and {high}")
@@ -95,11 +95,11 @@ def has_regret(case: EnvironmentCase) -> bool:
 
 @demand(when=has_regret)
 def regret_is_never_negative(case: EnvironmentCase) -> None:
-    """No play has a regret below zero, nor above high - low where that is known."""
+    """No play has a regret below zero or above high - low, if these are known."""
     problem, visit = case.problem, case.crowd(50).run(20)
     regret = np.array([play.regret for play in visit.plays])
     if regret.min() < -ROUNDING:
-        broken(f"the least regret was {regret.min():.6g}")
+        broken(f"the smallest regret was {regret.min():.6g}; it must be at least 0")
     if problem.low is not None and problem.high is not None and not problem.episodic:
         span = problem.high - problem.low
         if regret.max() > span + ROUNDING:
@@ -114,13 +114,13 @@ def the_best_policy_has_no_regret(case: EnvironmentCase) -> None:
         least = _least_gaps(visit) if isinstance(case.environment, EpisodicMdp) else _least_regret(visit)
         wrong = np.abs(least) > 1e-7
         if wrong.any():
-            broken(f"at play {number} the least regret of any action is {shown(least)}, by row")
+            broken(f"at play {number} the smallest regret over all actions is {shown(least)}, by row; it must be 0")
         visit.play()
 
 
 @demand(when=lambda case: has_regret(case) and isinstance(case.environment, Bandit | EpisodicMdp))
 def regret_is_from_means(case: EnvironmentCase) -> None:
-    """The regret of an action does not depend on what it happened to earn."""
+    """The regret of an action does not depend on the reward it happened to earn."""
     environment: Any = case.environment
     visit = case.visit()
     for number in range(1, PLAYS + 1):
@@ -140,12 +140,12 @@ def regret_is_from_means(case: EnvironmentCase) -> None:
             for role in (3, 4)
         )
         if not same(once, again):
-            broken(f"at play {number} the same actions have the regret {shown(once)} and then {shown(again)}")
+            broken(f"at play {number} the same actions have first the regret {shown(once)} and then {shown(again)}")
         visit.play()
 
 
 def _least_regret(visit: Visit) -> Array:
-    """By row, with the context of the next play."""
+    """The smallest regret of any action in the context of the next play, by row."""
     environment: Any = visit.environment
     problem, luck, instance = environment.problem, visit.luck, copy.deepcopy(visit.instance)
     observation = environment.observe(instance, luck)
@@ -159,7 +159,7 @@ def _least_regret(visit: Visit) -> Array:
         there = legal(problem, observation, visit.rows)
         arms = [regret(np.where(there[:, arm], arm, there.argmax(axis=1))) for arm in range(there.shape[1])]
         return np.asarray(np.min(arms, axis=0))
-    # means grow with <x, theta>: small steps along the axes give its direction, and that the best point
+    # means increase with <x, theta>: small steps along the axes give its direction, hence the best point
     shape = (visit.rows, problem.dimension)
     axes = np.ones(shape) if observation.features is None else observation.features
     steps = 1e-4 * np.eye(problem.dimension)
@@ -169,7 +169,7 @@ def _least_regret(visit: Visit) -> Array:
 
 
 def _least_gaps(visit: Visit) -> Array:
-    """The largest, along an episode of random actions, of the least gap of any action, by row."""
+    """The largest, over an episode of random actions, of the smallest gap of any action, by row."""
     environment: Any = visit.environment
     problem, luck, draws = environment.problem, visit.luck, visit.draws
     instance = copy.deepcopy(visit.instance)
@@ -191,18 +191,18 @@ def _least_gaps(visit: Visit) -> Array:
 
 @demand(when=has_regret)
 def regret_is_what_means_differ_by(case: EnvironmentCase) -> None:
-    """Reward plus regret has the same mean whatever is played: that of the best.
+    """Reward plus regret has the same mean for all policies: the mean reward of the best one.
 
-    Policies meet the same instances and contexts: one plays what has the least regret and one what has most, one the
-    first arm and one the last. Let d be the difference of the sums over n plays, by row: its mean is 0 and that of d^2
-    at most n times the variances of a play, as estimated within the row. The rule is broken where the first is off by
-    5.5 standard errors (of R sqrt(2 n) at least, R the sub-Gaussian scale of the noise), or the second by 6: by chance
-    that happens with a probability of about 1e-7.
+    Policies get the same instances and contexts: one plays the action of least regret and one that of most, one the
+    first arm and one the last. Let d be the difference of the sums over n plays, by row. Its mean is 0, and that of d^2
+    is at most n times the variances of a play, as estimated within the row. The check fails if the first is off by 5.5
+    standard errors (of at least R sqrt(2 n), R the sub-Gaussian scale of the noise), or the second by 6. By chance this
+    happens with a probability of about 1e-7.
     """
     rows, plays = 400, 12
     least_error = (case.problem.noise or 0.0) * np.sqrt(2 * plays / rows)
     for one, other in ("least", "most"), ("first", "last"):
-        sums = []  # (plays, rows), of either policy
+        sums = []  # (plays, rows), for each policy
         for kind in (one, other):
             visit = case.crowd(rows)
             made = [visit.play(_policy(visit, kind)) for _ in range(plays)]
@@ -212,21 +212,19 @@ def regret_is_what_means_differ_by(case: EnvironmentCase) -> None:
         if abs(difference.mean()) > 5.5 * max(_error(difference), least_error) + ROUNDING:
             means = [each.mean() for each in sums]
             broken(
-                f"reward plus regret is {means[0]:.5g} a play with the {one} {what}, {means[1]:.5g} with the {other}"
+                f"reward plus regret is {means[0]:.5g} per play with the {one} {what}, {means[1]:.5g} with the {other}"
             )
-        hidden = (
-            2 * (case.problem.noise or 0.0) ** 2 / plays
-        )  # rare rewards: plays that all paid alike show no variance
+        hidden = 2 * (case.problem.noise or 0.0) ** 2 / plays  # rare rewards: equal rewards show no variance
         excess = difference**2 - plays * sum(each.var(axis=0, ddof=1) for each in sums) - hidden
         if excess.mean() > 6 * _error(excess) + ROUNDING:
             typical = np.sqrt(excess.mean()) / plays
             broken(
-                f"reward plus regret differs by {typical:.4g} a play and row between the {one} {what} and the {other}"
+                f"reward plus regret differs by {typical:.4g} per play and row between the {one} {what} and the {other}"
             )
 
 
 def _policy(visit: Visit, kind: str) -> Callable[[Observation], Array]:
-    """Plays the first arm or the last, or what has the least regret or the most, where that can be found out."""
+    """A policy that plays the first or last arm, or the arm of least or most regret if that can be computed."""
     environment: Any = visit.environment
     problem, luck = environment.problem, visit.luck
 

@@ -1,4 +1,4 @@
-"""Rows are independent learners: nobody's play depends on who plays beside them."""
+"""Checks that rows are independent learners: no row's plays depend on the other rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _in_slot(first: int, row: int) -> int:
 
 @demand()
 def rows_are_independent(case: BaseCase) -> None:
-    """A row plays alone as it plays among others, and permuted rows give permuted plays."""
+    """A row plays the same alone and among others, and permuted rows give permuted plays."""
     together = case.trial(rows=[0, 1, 2, 3, 4]).run()
     permuted = case.trial(rows=[3, 0, 4, 2, 1]).run()
     for row in range(5):
@@ -40,7 +40,7 @@ def rows_are_independent(case: BaseCase) -> None:
 
 @demand()
 def lockstep_equals_one_by_one(case: BaseCase) -> None:
-    """Rows that play one after the other play as they do in lockstep."""
+    """Rows that play one after another make the same plays as in lockstep."""
     together, apart = case.trial().run(), case.trial()
     for _ in range(TURNS):
         for row in (4, 1, 0, 3, 2):
@@ -50,19 +50,19 @@ def lockstep_equals_one_by_one(case: BaseCase) -> None:
 
 @demand()
 def learn_changes_only_its_rows(case: BaseCase) -> None:
-    """`learn(state, rows, ...)` leaves all other rows as they are."""
+    """`learn(state, rows, ...)` leaves all other rows unchanged."""
     trial = case.trial().run(2)
     for number in range(TURNS):
         rows = [[1, 3], [0], [4, 2, 0]][number % 3]
         others = np.setdiff1d(trial.everyone, rows)
         before = held(trial.state, others)
         trial.play(rows)
-        unchanged(held(trial.state, others), before, f"rows {rows} learned, and of the others")
+        unchanged(held(trial.state, others), before, f"rows {rows} learned, and in the other rows")
 
 
 @demand()
 def no_rows(case: BaseCase) -> None:
-    """`policy`, `act` and `learn` take zero rows, and change nothing."""
+    """`policy`, `act` and `learn` accept zero rows and then change nothing."""
     trial = case.trial()
     moment = trial.play()
     before = held(trial.state, trial.everyone)
@@ -72,12 +72,12 @@ def no_rows(case: BaseCase) -> None:
     if len(action_of(decision)) != 0:
         broken(f"act on zero rows returned {shown(action_of(decision))}")
     case.base.learn(trial.state, none, moment.feedback.take(none), nobody)  # type: ignore[arg-type]
-    unchanged(held(trial.state, trial.everyone), before, "nobody learned, and")
+    unchanged(held(trial.state, trial.everyone), before, "zero rows learned, but")
 
 
 @demand()
 def a_restart_equals_a_fresh_start(case: BaseCase) -> None:
-    """`init` put in some rows makes them fresh learners, and the other rows go on."""
+    """Putting `init` into some rows makes them fresh learners, and the other rows continue unchanged."""
     trial, fresh = case.trial().run(6), case.trial()
     undisturbed = case.trial().run(6 + TURNS)
     trial.restart(np.array([1, 3]), [901, 903])
@@ -87,12 +87,12 @@ def a_restart_equals_a_fresh_start(case: BaseCase) -> None:
     for row in trial.everyone.tolist():
         is_restarted = row in (1, 3)
         wanted = fresh.history(row) if is_restarted else undisturbed.history(row)[6:]
-        what = f"row {row}, restarted after six plays" if is_restarted else f"row {row}, beside rows that restarted"
+        what = f"row {row}, restarted after six plays" if is_restarted else f"row {row}, next to rows that restarted"
         compare_plays(trial.history(row)[6:], wanted, what)
 
 
 def _kin_of(case: BaseCase) -> Base | None:
-    """A base that differs from this one in knobs alone: another example, else one with other numbers in them."""
+    """A base that differs only in knobs: another example or, if there is none, one with other numbers."""
     problem, mine = case.problem(), knobs(case.base)
     for other in type(case.asked).examples():
         if kin(other, case.asked) and knobs(other) != knobs(case.asked):
@@ -116,7 +116,7 @@ def _kin_of(case: BaseCase) -> Base | None:
 
 @demand(when=lambda case: bool(knobs(case.asked)) and _kin_of(case) is not None)
 def kin_equal_separate_bases(case: BaseCase) -> None:
-    """Kin play in one block as they do apart: knobs are read from `given`, never from `self`."""
+    """Kin make the same plays in one block and apart: knobs are read from `given`, never from `self`."""
     other = _kin_of(case)
     assert other is not None
     rows = [0, 1, 2]

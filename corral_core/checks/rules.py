@@ -1,4 +1,4 @@
-"""A check: a function over a case whose docstring is the rule, and what comes of running it."""
+"""A check is a function over a case. Its docstring is the rule, and running it gives an outcome."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Result = Literal["passed", "failed", "warning", "expected", "not run"]
 
 
 class Broken(AssertionError):  # noqa: N818 - it is a finding, not an error
-    """A rule is broken: the sentence says what was seen."""
+    """A rule is broken; the message says what was observed."""
 
 
 class ConformanceWarning(UserWarning):
-    """Something that works and could be better."""
+    """Something that works but could be better."""
 
 
 @attrs.frozen
 class Check:
-    """One rule. `applies` says of which cases it can be asked; without the `first` ones no other is worth asking."""
+    """One rule. `applies` says which cases it is for. If a `first` check fails, the others are not run."""
 
     name: str
     demands: str
@@ -38,14 +38,14 @@ class Check:
     warns: bool
 
     def applies_to(self, case: Any) -> bool:
-        """Whether it can be asked; where even that cannot be told, one of the first checks says why."""
+        """Whether the check applies. False if `applies` raises: one of the first checks then says why."""
         try:
             return self.applies(case)
         except Exception:
             return False
 
     def __call__(self, case: Any) -> None:
-        """Raise `Broken` where the case breaks the rule, or raises what it should not."""
+        """Raise `Broken` if the case breaks the rule or raises an unexpected error."""
         __tracebackhide__ = True
         try:
             with np.errstate(all="ignore"):
@@ -58,7 +58,7 @@ class Check:
 
 @attrs.frozen
 class Outcome:
-    """What came of a check on a case."""
+    """The result of one check on one case."""
 
     check: Check
     case: str
@@ -67,12 +67,12 @@ class Outcome:
 
 
 class Checks(list[Check]):
-    """The checks of one kind, in the order in which they are written."""
+    """The checks of one kind, in the order of definition."""
 
     def demand(
         self, *, when: Callable[[Any], bool] = lambda case: True, first: bool = False, warns: bool = False
     ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-        """Make a check of a function: its name is the rule's name, its docstring's first line what is demanded."""
+        """Turn a function into a check. Its name is the check's name, its docstring's first paragraph the rule."""
 
         def add(function: Callable[[Any], None]) -> Callable[[Any], None]:
             assert function.__doc__
@@ -83,7 +83,7 @@ class Checks(list[Check]):
         return add
 
     def run(self, case: Any, expected: Collection[str] = ()) -> Iterator[Outcome]:
-        """Ask every check that applies; where one of the first fails, and was not expected to, no other is run."""
+        """Run every check that applies, until a `first` check fails that was not expected to fail."""
         stopped = ""
         for check in self:
             if not check.applies_to(case):
@@ -101,7 +101,7 @@ class Checks(list[Check]):
 
 
 def expectations(expected: Mapping[str, str]) -> dict[str, str]:
-    """Checks that are known to fail, each with its reason: names that exist."""
+    """Checks that are expected to fail, by name, each with its reason; unknown names are an error."""
     from corral_core.checks.cases import CHECKS
 
     names = sorted({check.name for checks in CHECKS.values() for check in checks})
@@ -112,7 +112,7 @@ def expectations(expected: Mapping[str, str]) -> dict[str, str]:
 
 
 def judged(outcome: Outcome, expected: Mapping[str, str]) -> Outcome:
-    """An outcome, where some checks are expected to fail."""
+    """The outcome, changed to `expected` if this check was expected to fail and did."""
     reason = expected.get(outcome.check.name)
     if reason is None or outcome.result != "failed":
         return outcome
@@ -120,10 +120,10 @@ def judged(outcome: Outcome, expected: Mapping[str, str]) -> Outcome:
 
 
 def out_of_date(outcomes: Iterable[Outcome], expected: Mapping[str, str]) -> list[str]:
-    """A sentence for every check that was expected to fail and fails nowhere."""
+    """One sentence for each check that was expected to fail but fails in no case."""
     failed = {outcome.check.name for outcome in outcomes if outcome.result == "expected"}
     return [
-        f"{name} was expected to fail and does so nowhere: {why}"
+        f"{name} was expected to fail but fails in no case: {why}"
         for name, why in expected.items()
         if name not in failed
     ]
@@ -134,7 +134,7 @@ def broken(sentence: str) -> NoReturn:
 
 
 def shown(value: Any) -> str:
-    """A value with its type and shape, cut short where it is long."""
+    """A value with its type and shape, shortened if it is long."""
     if isinstance(value, np.ndarray):
         text = np.array2string(value, threshold=8, edgeitems=3, precision=6, separator=", ").replace("\n", "")
         return f"{value.dtype} {value.shape} {text}"
@@ -143,7 +143,7 @@ def shown(value: Any) -> str:
 
 
 def same(found: Any, wanted: Any) -> bool:
-    """Equal, up to rounding where numbers are not whole."""
+    """Whether two values are equal; floats are compared up to rounding."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     if found.shape != wanted.shape:
         return False
@@ -154,26 +154,26 @@ def same(found: Any, wanted: Any) -> bool:
 
 @contextlib.contextmanager
 def nothing_global_drawn() -> Iterator[None]:
-    """Broken where the generators that everybody shares are drawn from or seeded meanwhile."""
-    state = np.random.get_state(legacy=False)  # noqa: NPY002 - to see that nobody else does this
+    """Raise `Broken` if the global generators are drawn from or seeded inside the block."""
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - to see that nothing else uses it
     before = repr(state), random.getstate()
     yield
     state = np.random.get_state(legacy=False)  # noqa: NPY002
     for module, one, other in zip(("np.random", "random"), before, (repr(state), random.getstate()), strict=True):
         if one != other:
-            broken(f"{module} was drawn from or seeded; draw from the generator handed in")
+            broken(f"{module} was drawn from or seeded; draw from `rng`, the generator passed in")
 
 
 def description_of(thing: Any) -> None:
-    """Broken where a thing does not say what it is."""
+    """Raise `Broken` if a thing lacks a valid name, a docstring, or help or types of its parameters."""
     cls = type(thing)
     name = getattr(thing, "name", None)
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        broken(f"its name is {shown(name)}; names are lower case with hyphens, like epsilon-greedy")
+        broken(f"its name is {shown(name)}; use lower case with hyphens, like epsilon-greedy")
     if not (cls.__doc__ or "").strip():
         broken(f"the class {cls.__name__} has no docstring")
     for field in parameters(cls):
         if not field.metadata.get("help"):
             broken(f"the parameter {field.name} has no help text: write it as parameter(..., help=...)")
         if field.type is None:
-            broken(f"the parameter {field.name} has no annotation, so that no value of it can be refused")
+            broken(f"the parameter {field.name} has no type annotation, so its values cannot be validated")

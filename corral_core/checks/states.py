@@ -1,4 +1,4 @@
-"""What a base may do with its state and its arguments, and what it says about itself."""
+"""Checks of a base's state, of how it treats its arguments, and of its description."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corral_core.errors import CorralError
 from corral_core.protocols.problem import Feedback
 from corral_core.rows import Array, Rows
 
-SLACK = 256  # bytes a row that need not be reckoned
+SLACK = 256  # bytes per row that `history_bytes` need not count
 
 STATES = Checks()
 demand = STATES.demand
@@ -24,7 +24,7 @@ demand = STATES.demand
 
 @demand()
 def states_keep_double_precision(case: BaseCase) -> None:
-    """Numbers in a state are float64, as sums of many plays must be; a policy that it keeps may be smaller."""
+    """Numbers in a state are float64, because they sum many plays; a policy kept in the state may be smaller."""
     trial = case.trial().run(2)
     policy = case.base.policy(copy.deepcopy(trial.state), trial.everyone)
     kept = list(held(policy, trial.everyone).values())
@@ -36,7 +36,7 @@ def states_keep_double_precision(case: BaseCase) -> None:
 
 @demand()
 def states_survive_saving(case: BaseCase) -> None:
-    """A state saved as plain arrays and loaded goes on as if nothing had happened; or says that it cannot be saved."""
+    """A state that was saved as plain arrays and loaded continues unchanged; or saving it raises a CorralError."""
     trial, undisturbed = case.trial().run(6), case.trial().run(6 + TURNS)
     try:
         arrays = trial.state.to_arrays()
@@ -45,9 +45,9 @@ def states_survive_saving(case: BaseCase) -> None:
     file = io.BytesIO()
     np.savez(file, **arrays)
     file.seek(0)
-    fresh = case.trial().run(1).state  # whoever loads has a state of the same layout, with other numbers in it
+    fresh = case.trial().run(1).state  # loading starts from a state of the same layout with other numbers
     trial.player.state = fresh.from_arrays(dict(np.load(file, allow_pickle=False)))
-    compare(trial.run(), undisturbed, lambda row: row, "saved after six plays, loaded and played on")
+    compare(trial.run(), undisturbed, lambda row: row, "saved after six plays, loaded and continued")
 
 
 @demand()
@@ -67,14 +67,14 @@ def _all(record: Rows) -> dict[str, Array]:
 
 @demand()
 def late_answers_are_learned(case: BaseCase) -> None:
-    """`learn` takes what an earlier policy earned, whatever was asked since: acting leaves the state as it is."""
+    """`learn` accepts rewards of earlier policies, in any order; acting does not change the state."""
     for plays in range(TURNS // 2):
         prompt, late = case.trial().run(plays), case.trial().run(plays)
         answer = late.ask()
         prompt.play()
         late.ask()
         late.learn(answer)
-        what = f"asked once more before the answer to play {plays + 1} came, it learned otherwise:"
+        what = f"asked once more before the reward of play {plays + 1} arrived, it learned differently:"
         unchanged(held(late.state, late.everyone), held(prompt.state, prompt.everyone), what)
     trial = case.trial().run(2)
     for _ in range(3):
@@ -85,7 +85,7 @@ def late_answers_are_learned(case: BaseCase) -> None:
 
 @demand(when=lambda case: not case.asked.episodic)
 def learn_credits_the_action_played(case: BaseCase) -> None:
-    """What is earned is credited to the action in `feedback`: with another action there, another state comes of it."""
+    """Rewards are credited to the action in `feedback`: a different action there gives a different state."""
     same_whatever = False
     for plays in range(TURNS):
         trial = case.trial().run(plays)
@@ -101,11 +101,11 @@ def learn_credits_the_action_played(case: BaseCase) -> None:
         if differ and usual != other:
             return
     if same_whatever:
-        broken("`learn` changed the state in the same way whatever action it was told")
+        broken("`learn` changed the state in the same way for every action in `feedback`")
 
 
 def _state_after(trial: Trial, moment: Moment, *, reward: float, action: Array) -> bytes:
-    """What a copy of the state is after learning of this action and a reward raised by so much."""
+    """Fingerprint of a copy of the state after learning this action with `reward` added to the reward."""
     state, told = copy.deepcopy(trial.state), moment.feedback.decision
     decision = action if isinstance(told, np.ndarray) else told.replace(action=action)
     feedback = moment.feedback.replace(decision=decision, reward=moment.reward + reward)
@@ -115,7 +115,7 @@ def _state_after(trial: Trial, moment: Moment, *, reward: float, action: Array) 
 
 @demand(when=lambda case: case.asked.learns_from_others)
 def others_can_teach_it(case: BaseCase) -> None:
-    """A base that `learns_from_others` learns from the bare actions of others."""
+    """A base with `learns_from_others` learns from the bare actions of other bases."""
     trial = case.trial()
     for number in range(TURNS):
         moment = trial.ask()
@@ -129,25 +129,25 @@ def others_can_teach_it(case: BaseCase) -> None:
 
 @demand()
 def growth_is_reckoned(case: BaseCase) -> None:
-    """A state that grows with the plays says so: `history(plays)` is about how many bytes a learner's plays take."""
+    """If a state grows with plays, `history(plays)` is about the number of bytes that they add per learner."""
     trial = case.trial()
     try:
         trial.state.to_arrays()
-    except CorralError:  # nobody knows what Python objects will come to
+    except CorralError:  # the size of Python objects is unknown
         return
     begun, rows = trial.state.nbytes, len(trial.everyone)
     grown = (trial.run(HORIZON).state.nbytes - begun) / rows
     told = case.base.history_bytes(HORIZON)
-    if grown > 4 * told + SLACK:  # pages of doubling size, some in every list, may be a quarter full
-        broken(f"{HORIZON} plays added {grown:.0f} bytes a row to the state; history({HORIZON}) is {told}")
+    if grown > 4 * told + SLACK:  # pages double in size, and each list may be a quarter full
+        broken(f"{HORIZON} plays added {grown:.0f} bytes per row to the state; history_bytes({HORIZON}) is {told}")
 
 
-# --- What it says ----------------------------------------------------------------------------------------------------
+# --- Its description -------------------------------------------------------------------------------------------------
 
 
 @demand()
 def bound_is_positive_concave_and_finite(case: BaseCase) -> None:
-    """`bound(delta)`, where there is one, is positive, finite, concave and never falls; so is its shape."""
+    """`bound(delta)`, if not None, is positive, finite, concave and never decreases; so is its shape."""
     plays = np.unique(np.geomspace(1, 1e6, 400).astype(np.int64)).astype(np.float64)
     for delta in (0.5, 0.01, 1e-6):
         bound: Any = case.base.bound(delta)
@@ -171,12 +171,12 @@ def bound_is_positive_concave_and_finite(case: BaseCase) -> None:
                 broken(f"{what} is not concave at {where}: its slope grows from {slope[at]:.6g} to {slope[at + 1]:.6g}")
             if (slope < -1e-9 * U[:-1]).any():
                 at = np.flatnonzero(slope < -1e-9 * U[:-1])[0]
-                broken(f"{what} falls at s = {plays[at]:.0f}, from {U[at]:.6g} to {U[at + 1]:.6g}")
+                broken(f"{what} decreases at s = {plays[at]:.0f}, from {U[at]:.6g} to {U[at + 1]:.6g}")
 
 
 @demand()
 def says_what_it_is(case: BaseCase) -> None:
-    """It has a name, a docstring, a help text for every parameter and, with a bound, its formula."""
+    """It has a name, a docstring, a help text for every parameter and, if it has a bound, the bound's `formula`."""
     description_of(case.asked)
     if case.base.bound(0.1) is not None and case.asked.formula == "none known":
-        broken("it has a bound, and `formula` does not say which")
+        broken("it has a bound, but `formula` does not state it")

@@ -1,7 +1,7 @@
-"""A stand-in for a generator, with one stream a row: what shows that rows do not touch each other.
+"""A stand-in for a generator with one stream per row. It shows whether rows are independent.
 
-Every draw must have rows as its first axis. Each row's part of it then comes from a stream of its own, so that a row
-draws the same alone, among others and in another order.
+Every draw must have rows as its first axis. Each row's part then comes from the row's own stream, so a row draws the
+same numbers alone, among others and in any order.
 
 >>> import numpy as np
 >>> among_others = Streams.seeded(1, [4, 7, 9]).standard_normal((3, 2))
@@ -22,7 +22,7 @@ from numpy.random import Generator
 from corral_core.checks.rules import Broken
 from corral_core.rows import Array
 
-# How many parameters come before `size`.
+# Number of parameters before `size`.
 PARAMETERS = {
     **dict.fromkeys(("random", "standard_normal", "standard_exponential", "standard_cauchy"), 0),
     **dict.fromkeys(("standard_gamma", "exponential", "poisson", "chisquare", "standard_t", "pareto", "weibull"), 1),
@@ -32,7 +32,7 @@ PARAMETERS = {
     **dict.fromkeys(("triangular", "hypergeometric", "noncentral_f"), 3),
     "noncentral_chisquare": 2,
 }
-AFTER_SIZE = {  # what may come after it, by position
+AFTER_SIZE = {  # parameters after `size`, by position
     "random": ("dtype", "out"),
     "standard_normal": ("dtype", "out"),
     "standard_exponential": ("dtype", "method", "out"),
@@ -41,15 +41,15 @@ AFTER_SIZE = {  # what may come after it, by position
     "choice": ("replace", "p", "axis", "shuffle"),
     "multivariate_normal": ("check_valid", "tol", "method"),
 }
-VECTORS = {"choice": 1, "dirichlet": 1, "multinomial": 2, "multivariate_normal": 2}  # a vector a draw, or from one
+VECTORS = {"choice": 1, "dirichlet": 1, "multinomial": 2, "multivariate_normal": 2}  # draws of or from vectors
 
 
 class Misdrawn(Broken):
-    """A draw that cannot be told apart by rows."""
+    """A draw that cannot be split by rows."""
 
 
 def draw_by_rows(play: Callable[[], object]) -> None:
-    """Broken where something is drawn that has not rows as its first axis; other failures are for others to tell."""
+    """Raise `Misdrawn` if a draw does not have rows as its first axis; other checks report other failures."""
     try:
         play()
     except Misdrawn:
@@ -59,14 +59,14 @@ def draw_by_rows(play: Callable[[], object]) -> None:
 
 
 class Streams:
-    """One generator a row."""
+    """One generator per row."""
 
     def __init__(self, streams: Sequence[Generator]) -> None:
         self.streams = list(streams)
 
     @classmethod
     def seeded(cls, seed: int | Sequence[int], rows: Iterable[int]) -> Self:
-        """The streams of these rows: of a seed and a row's number, always the same one."""
+        """The streams of these rows; each is determined by the seed and the row's number."""
         return cls([np.random.default_rng([*np.atleast_1d(seed), int(row)]) for row in rows])
 
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class Streams:
             return partial(self._draw_vectors, name)
         if name.startswith("__"):
             raise AttributeError(name)
-        raise Misdrawn(f"rng.{name} cannot be told apart by rows; draw numbers with rows as their first axis")
+        raise Misdrawn(f"rng.{name} cannot be split by rows; draw numbers with rows as the first axis")
 
     def permuted(self, x: Any, axis: int | None = None) -> Array:
         x = np.asarray(x)
@@ -139,13 +139,13 @@ class Streams:
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
         if not shape or shape[0] != len(self):
-            drawn = f"of shape {shape}" if shape else "a single number"
+            drawn = f"shape {shape}" if shape else "a single number"
             raise Misdrawn(
                 f"rng.{name} drew {drawn} for {len(self)} rows; every draw must have rows as its first axis, "
-                "those that need no number among them"
+                "including rows that need no number"
             )
 
 
 def _by_name(name: str, given: tuple[Any, ...]) -> dict[str, Any]:
-    """The size and what was given after it, by position."""
+    """The size and the positional arguments after it, by name."""
     return dict(zip(("size", *AFTER_SIZE.get(name, ())), given, strict=False))

@@ -1,4 +1,4 @@
-"""A base as selection plays it, with everything random coming from one stream a row."""
+"""A base played as selection plays it, with one random stream per row."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from corral_core.rows import Array, Rows, object_array, stack
 from corral_core.selection.setup import given_rows
 from corral_core.selection.validation import actions_in, record_of
 
-HORIZON = 40  # that bases are resolved with: more plays than any check makes
-TURNS = 12  # enough for every arm of a small world to be played more than once
+HORIZON = 40  # bases are resolved with it; no check makes more plays
+TURNS = 12  # enough to play every arm of a small world more than once
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -41,7 +41,7 @@ class BaseCase:
 
     @cached_property
     def base(self) -> Base:
-        """Fitted to the environment."""
+        """The base, fitted to the environment."""
         return self.asked.resolve(self.problem())
 
     def trial(self, rows: Sequence[int] = (0, 1, 2, 3, 4), **options: Any) -> Trial:
@@ -49,7 +49,7 @@ class BaseCase:
 
 
 def named(thing: Any) -> str:
-    """Its name, and what differs from the defaults."""
+    """The name of a thing, with the parameters that differ from their defaults."""
     changed = []
     for field in attrs.fields(type(thing)):
         value = getattr(thing, field.name)
@@ -71,10 +71,10 @@ def _equal(one: Any, other: Any) -> bool:
 
 @attrs.frozen(eq=False)
 class Moment:
-    """One play of some learners, and all it takes to replay it."""
+    """One play of some learners, with everything needed to replay it."""
 
     rows: Array
-    plays: Array  # how many each learner had made before
+    plays: Array  # number of earlier plays of each learner
     policy: Any
     streams: Streams  # as they were before the learners acted
     seen: list[Observation]
@@ -84,7 +84,7 @@ class Moment:
     feedback: Feedback
 
     def of(self, row: int) -> tuple[Array, Array] | None:
-        """Action (in an episode, those taken until it ended) and reward of a learner, where it took part."""
+        """Action (in an episode, all actions taken) and reward of a learner; None if it did not take part."""
         at = np.flatnonzero(self.rows == row)
         if not len(at):
             return None
@@ -92,13 +92,13 @@ class Moment:
 
 
 def taken(observation: Any, action: Array, row: int) -> Array:
-    """The action of a row; of an episode, those of its steps that were taken."""
+    """The action of a row; in an episode, the actions of all steps taken."""
     found: Array = action[row]
     return found[observation.alive[row]] if isinstance(observation, Trajectory) else found
 
 
 class Trial:
-    """Learners of a base, or of its kin, in rows of their own: learner slot * rows + row."""
+    """Learners of a base and its kin, one per row: learner slot * rows + row."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Trial:
         seed: int = 1,
         ids: Sequence[int] | None = None,
     ) -> None:
-        """Row r has instance number r; `ids` number the learners' streams, where they are not those of the rows."""
+        """Row r has instance number r. `ids` are the numbers of the learners' streams (default: from the rows)."""
         self.base, self.environment, self.problem, self.seed = bases[0], environment, problem, seed
         everyone = np.tile(np.arange(len(rows)), len(bases))
         numbered = [slot * 1000 + row for slot in range(len(bases)) for row in rows] if ids is None else ids
@@ -118,14 +118,14 @@ class Trial:
         streams = Streams.seeded((seed, 0), np.take(rows, everyone))
         self.instance = environment.draw(len(everyone), streams)  # type: ignore[arg-type]
         self.everyone = np.arange(len(everyone))
-        first = self.instance.take(np.arange(len(rows)))  # kin meet the same instances
+        first = self.instance.take(np.arange(len(rows)))  # kin get the same instances
         given = given_rows(bases, environment.shown(first), len(rows))
         self.player = Player(self.base, given, self.streams("init", self.everyone))
         record_of(self.state, self.base, "init")
         self.moments: list[Moment] = []
 
     def streams(self, role: str, rows: Array, plays: Array | None = None) -> Any:
-        """Streams anew at every play: a row draws alike in an episode that ends and in one that waits for others."""
+        """New streams for each play, so that a row draws the same whether or not its episode waits for others."""
         number = 1 + ("init", "play", "act", "learn").index(role)
         pairs = zip(self.played[rows] if plays is None else plays, self.ids[rows], strict=True)
         return Streams([np.random.default_rng([self.seed, number, play, identity]) for play, identity in pairs])
@@ -135,19 +135,19 @@ class Trial:
         return self.player.state
 
     def play(self, rows: Any = None) -> Moment:
-        """One play of these learners, of all unless told: act, be paid, learn."""
+        """One play of these learners (default: all): act, get the reward, learn."""
         moment = self.ask(rows)
         self.learn(moment)
         return moment
 
     def ask(self, rows: Any = None, *, watch: bool = False) -> Moment:
-        """Act and be paid; with `watch`, broken where acting changes the policy or what was seen."""
+        """Act and get the reward. With `watch`, raise `Broken` if acting changes the policy or the observation."""
         rows = self.everyone if rows is None else np.asarray(rows, dtype=np.intp)
         draws = self.streams("act", rows)
         policy = record_of(self.player.next_policy(0, rows, draws), self.base, "policy")
         for name, array in arrays_of(policy).items():
             if len(array) != len(rows):
-                broken(f"policy(state, rows) of {len(rows)} rows has {len(array)} in {name}")
+                broken(f"policy(state, rows) for {len(rows)} rows has {len(array)} rows in {name}")
         unused = copy.deepcopy(draws)
         kept = policy.detached().replace()  # as smoothing keeps it
         seen: list[Observation] = []
@@ -159,8 +159,8 @@ class Trial:
             before = held(policy, taking_part) if watch else {}
             decision = self.player.act(policy, observation, draws)
             if watch:
-                unchanged(held(policy, taking_part), before, "act changed its policy (of a lifted base, the learner):")
-                unchanged(held(observation, taking_part), held(seen[-1], taking_part), "act changed what it saw:")
+                unchanged(held(policy, taking_part), before, "act changed its policy (for a lifted base, the learner):")
+                unchanged(held(observation, taking_part), held(seen[-1], taking_part), "act changed its observation:")
             decisions.append(copy.deepcopy(decision))
             return actions_in(decision, self.base, self.problem, observation, len(rows))
 
@@ -185,19 +185,19 @@ class Trial:
         return moment
 
     def learn(self, moment: Moment) -> None:
-        """What the play of a moment brought."""
+        """Learn from the play of a moment."""
         streams = self.streams("learn", moment.rows, moment.plays)
         learned: Any = self.base.learn(self.state, moment.rows, moment.feedback, streams)
         if learned is not None:
-            broken(f"learn must change the state in place and return nothing, not {shown(learned)}")
+            broken(f"learn must change the state in place and return None, not {shown(learned)}")
 
     def restart(self, rows: Array, ids: Sequence[int]) -> None:
-        """Fresh learners in these rows, with streams of these numbers."""
+        """Start fresh learners in these rows, with streams of these numbers."""
         self.ids[rows], self.played[rows] = ids, 0
         self.player.restart(rows, self.streams("init", rows))
 
     def replay(self, moment: Moment) -> list[Any]:
-        """What the policy of a moment decides when it sees and draws the same again."""
+        """What the policy of a moment decides if it sees and draws the same again."""
         draws = copy.deepcopy(moment.streams)
         return [self.player.act(moment.policy, seen, draws) for seen in moment.seen]  # type: ignore[arg-type]
 
@@ -225,7 +225,7 @@ def compare_plays(found: list[tuple[Array, Array]], wanted: list[tuple[Array, Ar
 
 
 def arrays_of(record: Rows) -> dict[str, Array]:
-    """Every array by dotted name; logs are left out."""
+    """Every array by dotted name, without logs."""
     found: dict[str, Array] = {}
     for name, value in record._values():
         if isinstance(value, Rows):
@@ -246,7 +246,7 @@ def held(record: Rows, rows: Array) -> dict[str, Array]:
 
 
 def fingerprint(item: Any) -> bytes:
-    """What tells whether a Python object has changed; classes that cannot be pickled are told by their attributes."""
+    """Bytes that differ if a Python object has changed; if it cannot be pickled, its attributes are used."""
     try:
         return pickle.dumps(item)
     except Exception:
@@ -257,7 +257,7 @@ def fingerprint(item: Any) -> bytes:
 
 
 def unchanged(now: dict[str, Array], before: dict[str, Array], what: str) -> None:
-    """Bit for bit."""
+    """Raise `Broken` unless these arrays are equal bit for bit."""
     for name, value in before.items():
         if not np.array_equal(now[name], value, equal_nan=value.dtype.kind == "f"):
             seen = "changed" if value.dtype == object else f"went from {shown(value)} to {shown(now[name])}"

@@ -1,7 +1,7 @@
-"""Small environments, one of every kind that a base may be made for.
+"""Small environments, one of every kind that a base may be written for.
 
-`Small` is a bandit whose mean rewards are linear in the features of the actions, where there are any. `SmallChain` is
-an MDP of a few states whose optimal action-values are computed when it is drawn. `any_action` plays in any of them.
+`Small` is a bandit whose mean rewards are linear in the features of the actions, if there are any. `SmallChain` is an
+MDP of a few states whose optimal action-values are computed when it is drawn. `any_action` plays in any of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOISE = 0.3
 
 
 class Instance(Rows):
-    theta: Array  # (rows, dimension); (rows, arms, dimension) where one context is shared
+    theta: Array  # (rows, dimension); (rows, arms, dimension) if one context is shared
     features: Array  # (rows, arms, dimension), of fixed arms
     mean: Array  # (rows, arms), of arms without features
 
@@ -36,7 +36,7 @@ class Small(Bandit):
     name: ClassVar[str] = "a small world"
 
     shows: Literal["nothing", "fixed", "changing", "shared"] = parameter("nothing", help="which features arms have")
-    masked: bool = parameter(False, help="whether arms are missing now and then")
+    masked: bool = parameter(False, help="whether some arms are sometimes unavailable")
     actions: Literal["finite", "ball", "ellipsoid"] = parameter("finite", help="the kind of actions")
     arms: int = parameter(3, help="number of arms")
     dimension: int = parameter(2, help="number of features")
@@ -59,7 +59,7 @@ class Small(Bandit):
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """A readable description."""
         if self.actions != "finite":
             return {"ball": "a ball", "ellipsoid": "changing ellipsoids"}[self.actions]
         kinds = {"nothing": "plain arms", "fixed": "fixed arms with features", "changing": "changing features"}
@@ -122,14 +122,14 @@ class Chain(Rows):
 
 @attrs.frozen
 class SmallChain(EpisodicMdp):
-    """Three states in a row; every action goes left or right with probabilities of its own, and may end the episode."""
+    """Three states in a row; each action has its own probability of going left, and the last state ends the episode."""
 
     name: ClassVar[str] = "a small MDP"
 
     states: int = parameter(3, help="number of states")
     arms: int = parameter(2, help="number of actions")
-    stages: int = parameter(4, help="most steps of an episode")  # three lead to the end: some episodes end early
-    dimension: int | None = parameter(None, help="number of features of an action in a state, where there are any")
+    stages: int = parameter(4, help="maximum number of steps per episode")  # three reach the end, so some end early
+    dimension: int | None = parameter(None, help="number of features of an action in a state (none if not set)")
 
     @property
     def label(self) -> str:
@@ -159,7 +159,7 @@ class SmallChain(EpisodicMdp):
 
         def backup(stage: int, value: Array) -> Array:
             onward = left * value[:, lower, None] + (1 - left) * value[:, upper, None]
-            onward[:, -1] = 0.0  # whatever is done in the last state ends the episode
+            onward[:, -1] = 0.0  # any action in the last state ends the episode
             return np.asarray(mean + onward)
 
         value = backward(backup, rows=rows, states=self.states, stages=self.stages)
@@ -183,7 +183,7 @@ class SmallChain(EpisodicMdp):
 
 
 def small_worlds(**sizes: Any) -> list[Environment]:
-    """One of every kind."""
+    """One environment of every kind."""
     shows = ("nothing", "fixed", "changing", "shared")
     finite = [Small(shows=kind, **sizes) for kind in shows]  # type: ignore[arg-type]
     masked = [Small(shows=kind, masked=True, **sizes) for kind in shows]  # type: ignore[arg-type]
@@ -202,7 +202,7 @@ def any_action(problem: Problem, observation: Observation, uniform: Array) -> Ar
 
 
 def legal(problem: Problem, observation: Observation, rows: int) -> Array:
-    """Which arms are there: (rows, arms)."""
+    """Which arms are available: (rows, arms)."""
     if observation.mask is not None:
         return observation.mask
     arms = problem.arms or (0 if observation.features is None else observation.features.shape[1])

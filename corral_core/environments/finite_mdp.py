@@ -1,7 +1,7 @@
-"""Environments of which everything is known: finitely many states, and a table of what each action can lead to.
+"""Fully known environments: finitely many states, and a table of the outcomes of each action.
 
-The optimal action-values Q* follow by backward induction, so that every step has its gap, max_a Q*_h(s, a) less
-Q*_h(s, a_h), and any policy its exact value (`Model.values`).
+The optimal action-values Q* follow by backward induction. So every step has a gap, max_a Q*_h(s, a) minus
+Q*_h(s, a_h), and every policy an exact value (`Model.values`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from corral_core.rows import Array, Rows
 
 
 class Model(Rows):
-    """Finite MDPs, a world each. The second axis is the stage, or has length one where all stages are alike."""
+    """Finite MDPs, one per world. The second axis is the stage, or has length one if all stages are equal."""
 
     probability: Array  # (worlds, stages, states, actions, outcomes)
-    cumulative: Array  # of the probabilities
-    reward: Array  # of an outcome; (..., 1) where it does not depend on the outcome
+    cumulative: Array  # cumulative probabilities
+    reward: Array  # of an outcome; (..., 1) if it does not depend on the outcome
     optimal: Array  # (worlds, stages, states, actions), Q*
-    following: Array | None = None  # the state that an outcome leads to; None: outcome k leads to state k
-    ends: Array | None = None  # whether the episode ends with an outcome; None: none does
+    following: Array | None = None  # the next state of an outcome; None: outcome k leads to state k
+    ends: Array | None = None  # whether the episode ends with an outcome; None: never
     start: Array | None = None  # (worlds, states), cumulative probabilities of the first state; None: it is state 0
 
     @classmethod
@@ -55,7 +55,7 @@ class Model(Rows):
         return backward(self.backup, rows=worlds, states=states, stages=stages, worth=worth)
 
     def backup(self, stage: int, value: Array) -> Array:
-        """Mean of what an action pays at once and the value of where it leads."""
+        """The mean of the reward plus the value of the next state, for every state and action."""
         at = self._stage(stage)
         probability, reward = self.probability[:, at], self.reward[:, at]
         if self.following is None and self.ends is None and reward.shape[-1] == 1:
@@ -73,7 +73,7 @@ class Model(Rows):
         return _drawn(np.broadcast_to(self.start, (len(uniform), self.start.shape[1])), uniform)
 
     def step(self, stage: int, state: Array, action: Array, uniform: Array) -> tuple[Array, Array, Array, Array]:
-        """Next state, reward, whether the episode ends here and the Q*-gap of every row, from uniform numbers."""
+        """Next state, reward, whether the episode ends, and the Q*-gap of every row, from uniform numbers."""
         world = np.zeros(len(state), dtype=np.intp) if len(self) == 1 else np.arange(len(state))
         at = (world, np.full(len(state), self._stage(stage)), state, action)
         outcome = _drawn(self.cumulative[at], uniform)
@@ -90,15 +90,15 @@ class Model(Rows):
 def _check(
     probability: Array, reward: Array, stages: int, following: Array | None, ends: Array | None, start: Array | None
 ) -> None:
-    """One sentence where outcomes cannot be those of an MDP."""
+    """Raise an error if these arrays do not describe an MDP."""
     axes, shape = "(worlds, stages, states, actions, outcomes)", np.shape(probability)
     if len(shape) != 5 or 0 in shape:
         raise CorralError(f"a model: probability must have the axes {axes}, not the shape {shape}")
     if stages < 1 or shape[1] not in (1, stages):
-        raise CorralError(f"a model of {stages} stages: probability must have 1 or {stages} of them, not {shape[1]}")
+        raise CorralError(f"a model of {stages} stages: probability must have 1 or {stages} stages, not {shape[1]}")
     if following is None and shape[4] != shape[2]:
         raise CorralError(
-            f"a model: {shape[4]} outcomes of {shape[2]} states need `following`, the states they lead to"
+            f"a model: {shape[4]} outcomes with {shape[2]} states need `following`, the next states of outcomes"
         )
     for name, array, allowed in (
         ("reward", reward, (shape, (*shape[:4], 1))),
@@ -117,26 +117,26 @@ def _check(
     if following is not None and not (
         following.dtype.kind in "iu" and following.min() >= 0 and following.max() < shape[2]
     ):
-        raise CorralError(f"a model: following must be states, whole numbers from 0 to {shape[2] - 1}")
+        raise CorralError(f"a model: following must be states, integers from 0 to {shape[2] - 1}")
     if ends is not None and ends.dtype != bool:
-        raise CorralError(f"a model: ends must be true or false, not {ends.dtype}")
+        raise CorralError(f"a model: ends must be an array of booleans, not {ends.dtype}")
 
 
 def _cumulative(probability: Array) -> Array:
-    """Along the last axis, and 1 at its end whatever the rounding: what has no probability is never drawn."""
+    """Cumulative sums along the last axis, ending at exactly 1, so an outcome of probability 0 is never drawn."""
     found: Array = np.cumsum(probability, axis=-1)
     found /= found[..., -1:].copy()
     return found
 
 
 def _drawn(cumulative: Array, uniform: Array) -> Array:
-    """Which outcome a uniform number in [0, 1) means, by row."""
+    """The outcome that a uniform number in [0, 1) selects, by row."""
     found: Array = (cumulative <= uniform[:, None]).sum(axis=1, dtype=np.intp)
     return found
 
 
 def unit_rewards(environment: str, *, states: int, arms: int, stages: int, **more: Any) -> Problem:
-    """The problem of episodes that take all their stages and steps that pay between 0 and 1: returns lie in [0, H]."""
+    """The problem of episodes of fixed length H whose steps pay between 0 and 1, so returns lie in [0, H]."""
     found = Problem(
         environment,
         arms=arms,
@@ -161,20 +161,20 @@ class Alike(Rows):
 
 @attrs.frozen
 class FiniteMdp(EpisodicMdp):
-    """Plays what `model` tells; all rows in the same MDP, unless `draw` says otherwise."""
+    """An environment given by `model`; all rows play the same MDP unless `draw` is overridden."""
 
     def draw(self, rows: int, rng: Generator) -> Any:
         return Alike(np.arange(rows))
 
     @abstractmethod
     def model(self, instance: Any) -> Model:
-        """The model of every row, or one world for all of them."""
+        """The model of every row, or one world for all rows."""
 
     def start(self, instance: Any, rng: Generator) -> Array:
         model, problem = self.model(instance), self.problem
         if model.optimal.shape[1:] != (problem.stages, problem.states, problem.arms):
             sizes = dict(zip(("stages", "states", "arms"), model.optimal.shape[1:], strict=True))
-            raise CorralError(f"{self.name}: the model has {sizes}; problem must say the same")
+            raise CorralError(f"{self.name}: the model has {sizes}; problem must have the same")
         return model.first(rng.random(len(instance)))
 
     def step(

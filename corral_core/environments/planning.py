@@ -2,8 +2,8 @@
 
     Q_h(s, a) = backup of V_{h+1},   V_h(s) = max_a Q_h(s, a),   V_H = 0
 
-What a backup is depends on who plans: the mean over what the next state may be (`expected`), its largest over plausible
-models, or a regression on features.
+The backup depends on the algorithm: the mean over next states (`expected`), the largest mean over plausible models, or
+a regression on features.
 
 >>> reward, stay = np.array([[[1.0, 0.0]]]), np.ones((1, 1, 2, 1))  # one state: the first action pays 1
 >>> backward(expected(reward, stay), rows=1, states=1, stages=3)[0, :, 0]
@@ -21,25 +21,25 @@ import numpy as np
 from corral_core.rows import Array
 
 Backup = Callable[[int, Array], Array]
-"""Of a stage and the values of the next, (rows, states): the action-values (rows, states, actions) of the stage."""
+"""Maps a stage and the values (rows, states) of the next to the stage's action-values (rows, states, actions)."""
 Worth = Callable[[int, Array], Array]
-"""Of a stage and its action-values, (rows, states, actions): what its states are worth, (rows, states)."""
+"""Maps a stage and its action-values (rows, states, actions) to the values (rows, states) of its states."""
 
 
 def best(stage: int, values: Array) -> Array:
-    """What a state is worth to whoever takes its best action."""
+    """The value of each state if its best action is taken."""
     found: Array = values.max(axis=2)
     return found
 
 
 def worst(stage: int, values: Array) -> Array:
-    """What a state is worth to whoever takes its worst action."""
+    """The value of each state if its worst action is taken."""
     found: Array = values.min(axis=2)
     return found
 
 
 def following(policy: Array) -> Worth:
-    """What a state is worth to a policy, (rows, stages, states, actions) probabilities."""
+    """The value of each state under a policy, given as probabilities (rows, stages, states, actions)."""
 
     def worth(stage: int, values: Array) -> Array:
         return np.asarray((policy[:, stage] * values).sum(axis=2))
@@ -62,11 +62,11 @@ def backward(backup: Backup, *, rows: int, states: int, stages: int, worth: Wort
 def expected(reward: Array, transition: Array) -> Backup:
     """r(s, a) + sum over s' of P(s' | s, a) V(s'), the same at every stage: (rows, states, actions[, states]).
 
-    Where the probabilities sum to less than one, the episode ends with what is missing.
+    If the probabilities sum to less than one, the episode ends with the remaining probability.
     """
 
     def backup(stage: int, value: Array) -> Array:
-        # Not a matrix product, whose rounding depends on the place of a row: equal actions must stay equal.
+        # Not a matrix product: its rounding depends on the position of a row, but equal actions must stay equal.
         return np.asarray(reward + np.einsum("nsak,nk->nsa", transition, value))
 
     return backup

@@ -81,7 +81,7 @@ class SameSeedSameActions(Sound):
 
 @breaks("horizon-of-one")
 class HorizonOfOne(Sound):
-    """Divides by zero where there is one play."""
+    """Divides by zero if there is one play."""
 
     def init(self, given: Any, rng: Any) -> Any:
         1 / (self.horizon - 1)
@@ -90,7 +90,7 @@ class HorizonOfOne(Sound):
 
 @breaks("single-arm")
 class SingleArm(Sound):
-    """Divides by zero where there is one arm."""
+    """Divides by zero if there is one arm."""
 
     def init(self, given: Any, rng: Any) -> Any:
         1 / (self.arms - 1)
@@ -102,7 +102,7 @@ class SingleArm(Sound):
 
 @breaks("rows-are-independent")
 class RowsAreIndependent(Sound):
-    """Explores the less, the more rows there are: three at most count."""
+    """Explores less if there are more rows (up to three)."""
 
     def policy(self, state: Any, rows: Array) -> Any:
         return Policy(state.greedy[rows], state.epsilon[rows] / min(len(state), 3))
@@ -121,7 +121,7 @@ class RowsAreIndependentInDraws(Sound):
 
 @breaks("lockstep-equals-one-by-one")
 class LockstepEqualsOneByOne(Sound):
-    """Takes calls of `learn` for plays."""
+    """Counts calls of `learn` as plays."""
 
     def policy(self, state: Any, rows: Array) -> Any:
         behind = getattr(state, "calls", 0) > state.played.max(initial=0)
@@ -197,7 +197,7 @@ class StatesKeepDoublePrecision(Sound):
 
 @breaks("growth-is-reckoned")
 class GrowthIsReckoned(SoundWithLog):
-    """Keeps every play, and says that this takes nothing."""
+    """Keeps every play, but says that this takes no memory."""
 
     def history_bytes(self, plays: int) -> int:
         return 0
@@ -263,7 +263,7 @@ class LateAnswersAreLearned(Sound):
 
 @breaks("learn-credits-the-action-played")
 class LearnCreditsTheActionPlayed(Sound):
-    """Credits the arm that looks best, also where it explored."""
+    """Credits the arm that looks best, even if it explored."""
 
     def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
         super().learn(state, rows, feedback.replace(decision=state.greedy[rows]), rng)
@@ -271,7 +271,7 @@ class LearnCreditsTheActionPlayed(Sound):
 
 @breaks("others-can-teach-it")
 class OthersCanTeachIt(Sound):
-    """Says that others can teach it, and wants decisions of its own."""
+    """Says that it learns from others, but needs its own decisions."""
 
     learns_from_others: ClassVar[bool] = True
 

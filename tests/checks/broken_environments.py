@@ -92,7 +92,7 @@ class ShapesOfRewards(Sound):
 
 @breaks("shapes")
 class ShapesOfWhatIsKnown(Sound):
-    """Says that nobody knows the regret, and tells it."""
+    """Says that regret is unknown, but returns it."""
 
     says: ClassVar[dict[str, Any]] = {"regret": False}
 
@@ -116,7 +116,7 @@ class SameSeedSamePlays(Sound):
 
 @breaks("rows-are-independent")
 class RowsAreIndependent(Sound):
-    """Pays the more, the more rows there are: three at most count."""
+    """Pays more if there are more rows (up to three)."""
 
     def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
         reward, regret = super().pay(instance, observation, action, rng)
@@ -198,7 +198,7 @@ class MeansLieWhereTheProblemSays(Sound):
 
 @breaks("regret-is-never-negative")
 class RegretIsNeverNegative(Sound):
-    """Where the first arm pays very much, its regret is too little."""
+    """If the first arm pays very much, its regret is too small."""
 
     def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
         reward, regret = super().pay(instance, observation, action, rng)
@@ -232,7 +232,7 @@ class GapsOfTheBestAction(SoundChain):
 
 @breaks("regret-is-from-means")
 class RegretIsFromMeans(Sound):
-    """Measures regret by rewards: the largest that any arm would have paid less this one."""
+    """Measures regret by rewards: the largest reward of any arm minus this one."""
 
     def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
         reward = instance.mean + 0.05 * rng.standard_normal(instance.mean.shape)
@@ -241,7 +241,7 @@ class RegretIsFromMeans(Sound):
 
 @breaks("regret-is-from-means")
 class GapsAreFromMeans(SoundChain):
-    """Adds to gaps what cancels out on average."""
+    """Adds noise to gaps that averages out."""
 
     def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
         following, reward, ends, gap = super().step(instance, stage, state, action, rng)
@@ -268,7 +268,7 @@ class ReturnsAreWhatValuesDifferBy(SoundChain):
 
 @breaks("regret-is-what-means-differ-by")
 class NoRegretAtAll(Sound):
-    """Whatever is played, nothing is regretted."""
+    """All regrets are zero."""
 
     def pay(self, instance: Any, observation: Any, action: Array, rng: Any) -> Any:
         reward, regret = super().pay(instance, observation, action, rng)
@@ -277,7 +277,7 @@ class NoRegretAtAll(Sound):
 
 @breaks("regret-is-what-means-differ-by")
 class NoGaps(SoundChain):
-    """Whatever is done, nothing is regretted."""
+    """All gaps are zero."""
 
     def step(self, instance: Any, stage: int, state: Array, action: Array, rng: Any) -> Any:
         following, reward, ends, gap = super().step(instance, stage, state, action, rng)
@@ -293,7 +293,7 @@ class HighIsLow(Sound):
 
 @breaks("says-what-it-is")
 class SaysWhatItIs(Sound):
-    """Is called otherwise by its problem."""
+    """Its problem has another name."""
 
     says: ClassVar[dict[str, Any]] = {"environment": "another"}
 
@@ -309,7 +309,7 @@ class Coin(Rows):
 
 @attrs.frozen
 class SoundTable(FiniteMdp):
-    """One state: the first action pays 1 every other time and ends the episode, the second nothing."""
+    """One state: the first action pays 1 with probability 1/2 and ends the episode, the second pays nothing."""
 
     name: ClassVar[str] = "sound-table"
     pays: ClassVar[float] = 1.0

@@ -158,7 +158,7 @@ class ActiveBasesHaveAChance(SoundAndSure):
 
 @breaks("only-active-bases-are-chosen")
 class OnlyActiveBasesAreChosen(Sound):
-    """Takes a base that is dropped in every row for one that is active."""
+    """Treats a base that is dropped in every row as active."""
 
     def choose(self, state: Any, active: Array, rng: Any) -> Any:
         return super().choose(state, active | ~active.any(axis=1, keepdims=True), rng)
@@ -185,7 +185,7 @@ class ProbabilityBeforeDropping(Sound):
 
 @breaks("update-credits-the-base-chosen")
 class UpdateCreditsTheBaseChosen(Sound):
-    """Credits the base that it chose last, whichever the gain is of."""
+    """Credits the base that it chose last, not the one that gained."""
 
     def choose(self, state: Any, active: Array, rng: Any) -> Any:
         chosen, probability = super().choose(state, active, rng)
@@ -208,7 +208,7 @@ class DrawsInSecret(Sound):
 
 @breaks("choices-follow-the-probabilities")
 class ChoicesFollowTheProbabilities(Sound):
-    """Chooses uniformly, and says otherwise."""
+    """Chooses uniformly, but reports other probabilities."""
 
     def choose(self, state: Any, active: Array, rng: Any) -> Any:
         state.sampled = among(active, state.sampled)
@@ -218,7 +218,7 @@ class ChoicesFollowTheProbabilities(Sound):
 
 @breaks("single-base")
 class SingleBase(Sound):
-    """Divides by zero where there is one base."""
+    """Divides by zero if there is one base."""
 
     def init(self, rows: int, problem: Any) -> Any:
         1 / math.log(problem.bases)
@@ -227,7 +227,7 @@ class SingleBase(Sound):
 
 @breaks("horizon-of-one")
 class HorizonOfOne(Sound):
-    """Divides by zero where there is one round."""
+    """Divides by zero if there is one round."""
 
     def init(self, rows: int, problem: Any) -> Any:
         1 / math.log(problem.horizon)
@@ -236,7 +236,7 @@ class HorizonOfOne(Sound):
 
 @breaks("extreme-gains-are-survived")
 class ExtremeGainsAreSurvived(Sound):
-    """Takes powers of totals, largest or not."""
+    """Takes exponentials without subtracting the largest exponent."""
 
     def weights(self, total: Array) -> Array:
         weights = np.exp(100 * self.rate * total)
@@ -245,7 +245,7 @@ class ExtremeGainsAreSurvived(Sound):
 
 @breaks("says-what-it-is")
 class SaysWhatItIs(Sound):
-    """Wants a kind of feedback that there is not."""
+    """Declares a kind of feedback that does not exist."""
 
     feedback: ClassVar[str] = "sometimes"
 

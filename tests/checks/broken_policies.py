@@ -16,7 +16,7 @@ BROKEN, breaks = rules()
 
 @breaks("policy-alone-determines-the-action")
 class PolicyAloneDeterminesTheAction(Sound):
-    """The policy is a view of the state, where all rows are asked for."""
+    """The policy is a view of the state if all rows are requested."""
 
     def policy(self, state: Any, rows: Array) -> Any:
         return Policy(state.greedy, state.epsilon) if len(rows) == len(state) else super().policy(state, rows)
@@ -46,7 +46,7 @@ class StateWithMark(RareState):
 
 @breaks("changed-tells-the-truth")
 class MarksAreForgotten(SoundAndRare):
-    """What `learn` marks as changed the next `learn` unmarks, though nobody has asked for the policy yet."""
+    """The next `learn` clears the mark of an earlier `learn`, although no policy was requested in between."""
 
     def init(self, given: Any, rng: Any) -> Any:
         state = super().init(given, rng)
@@ -64,7 +64,7 @@ class MarksAreForgotten(SoundAndRare):
 
 @breaks("shapes")
 class ChangedOfEveryone(SoundAndRare):
-    """Says of all rows whether they changed, whichever it is asked of."""
+    """`changed` returns all rows, not only those requested."""
 
     def changed(self, state: Any, rows: Array) -> Array:
         return np.ones(len(state), dtype=bool)
@@ -84,14 +84,14 @@ class LargePolicy(Policy):
 
 @breaks("policy-is-no-larger-than-the-state")
 class PolicyIsNoLargerThanTheState(Sound):
-    """The policy drags a past along that it does not need."""
+    """The policy holds an array that it does not need."""
 
     def policy(self, state: Any, rows: Array) -> Any:
         return LargePolicy(state.greedy[rows], state.epsilon[rows], np.zeros((len(rows), 100)))
 
 
 class Settled(Learner):
-    """Tries every arm in turn for twenty plays; after twelve it takes itself for settled, and shares its copies."""
+    """Tries every arm in turn for twenty plays; after twelve, snapshots are the learner itself."""
 
     def act(self, context: Any, rng: Any) -> int:
         played = sum(self.pulls)
@@ -103,6 +103,6 @@ class Settled(Learner):
 
 @breaks("smoothed-regret-follows-the-running-mean")
 class SmoothedRegretFollowsTheRunningMean(SoundAndSimple):
-    """Copies of a learner go on learning with it, once it has played a while."""
+    """After some plays, copies of a learner keep learning with it."""
 
     learner: ClassVar[type[Learner]] = Settled

@@ -68,7 +68,7 @@ class RareState(State):
 
 @attrs.frozen
 class SoundAndRare(Sound):
-    """The same, which says when its policy changes."""
+    """The same, but it reports when its policy changes."""
 
     name: ClassVar[str] = "sound-and-rare"
 
@@ -107,7 +107,7 @@ class Page(Rows):
 
 @attrs.frozen
 class SoundWithLog(Base):
-    """Follows the leader of all that was ever paid, which it keeps in a log; its policy is how long that was."""
+    """Plays the arm of the largest total reward. Keeps rewards in a log; a policy is a length of the log."""
 
     name: ClassVar[str] = "sound-with-log"
 
@@ -136,7 +136,7 @@ class SoundWithLog(Base):
 
 
 class Learner:
-    """The arm of the best mean, and every arm once before that."""
+    """Plays every arm once, then the arm of the best mean."""
 
     def __init__(self, arms: int) -> None:
         self.pulls, self.total = [0] * arms, [0.0] * arms

@@ -1,4 +1,4 @@
-"""The meta-algorithms of the core keep the rules. (Each plugin asks the same of what it brings.)"""
+"""The meta-algorithms of the core pass all checks. (Each plugin checks what it provides.)"""
 
 from __future__ import annotations
 

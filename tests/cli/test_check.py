@@ -90,7 +90,7 @@ def test_an_expected_failure(lopsided: str, capsys: pytest.CaptureFixture[str]) 
         (("uniforn",), "there is nothing called uniforn; did you mean uniform or uniform-play?"),
         (("far-away",), "the base far-away comes with corral-absent, which is not installed"),
         (("nowhere:Thing",), "nowhere:Thing cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
-        (("json:dumps",), "a base, environment or meta can be checked, or a class of one, not <function dumps"),
+        (("json:dumps",), "only a base, environment or meta, or a class of one, can be checked, not <function dumps"),
         (("json:JSONDecoder",), "JSONDecoder is not a class derived from Base or Environment or Meta"),
         (("uniform", "--expect", "shape=why"), "there is no check 'shape'; did you mean shapes"),
         (("uniform", "--expect", "shapes"), "--expect takes CHECK=REASON"),
@@ -115,7 +115,7 @@ def test_an_expectation_that_is_out_of_date(lopsided: str, capsys: pytest.Captur
     expected = ["--expect", "probabilities-sum-to-one=rounded", "--expect", "no-rows=not of metas"]
     assert corral("check", lopsided, "uniform", *expected) == 1
     out = capsys.readouterr().out
-    assert "failed: no-rows was expected to fail and does so nowhere: not of metas" in out
+    assert "failed: no-rows was expected to fail but fails in no case: not of metas" in out
     assert "probabilities-sum-to-one was" not in out
 
 
@@ -185,5 +185,5 @@ def test_what_is_wrong_with_a_plugin_is_a_failure(
     assert corral("check", "zoo") == 1
     out = capsys.readouterr().out
     assert "failed: corral_metas, entry 3: the name 'Wrong Name' is not written in lower case" in out
-    assert "failed: it is registered as alias, and its class is called uniform" in out
+    assert "failed: it is registered as alias, but its class has the name uniform" in out
     assert "failed: the meta missing of zoo cannot be loaded from corral_core.metas.uniform:Unicorn" in out

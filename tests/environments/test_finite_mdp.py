@@ -1,4 +1,4 @@
-"""A finite MDP plays its table, and what is lost along an episode is what its policy is worth less, on average."""
+"""A finite MDP plays its table, and the mean regret of episodes is the value that the policy lacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Instance(Rows):
 
 @attrs.frozen
 class Maze(FiniteMdp):
-    """A model a row, or one for all."""
+    """One model per row, or one for all rows."""
 
     name = "maze"
     worlds: tuple[Model, ...] = ()
@@ -133,13 +133,13 @@ GOOD = {
         ({"probability": np.full((1, 1, 2, 1, 2), 0.4)}, "probability must be at least 0 and sum to 1"),
         ({"probability": np.array([[[[[1.5, -0.5]], [[0.5, 0.5]]]]])}, "probability must be at least 0"),
         ({"probability": np.full((1, 1, 2, 1, 2), np.nan)}, "probability must be at least 0"),
-        ({"probability": np.full((1, 2, 2, 1, 2), 0.5)}, "must have 1 or 3 of them, not 2"),
+        ({"probability": np.full((1, 2, 2, 1, 2), 0.5)}, "must have 1 or 3 stages, not 2"),
         ({"stages": 0}, "a model of 0 stages"),
         ({"reward": np.zeros((1, 1, 2, 1))}, r"reward must have the shape \(1, 1, 2, 1, 2\) or \(1, 1, 2, 1, 1\)"),
         ({"reward": np.full((1, 1, 2, 1, 1), np.nan)}, "rewards must be finite"),
-        ({"following": np.zeros((1, 1, 2, 1, 2))}, "following must be states, whole numbers from 0 to 1"),
-        ({"following": np.full((1, 1, 2, 1, 2), 2)}, "following must be states, whole numbers from 0 to 1"),
-        ({"ends": np.zeros((1, 1, 2, 1, 2))}, "ends must be true or false"),
+        ({"following": np.zeros((1, 1, 2, 1, 2))}, "following must be states, integers from 0 to 1"),
+        ({"following": np.full((1, 1, 2, 1, 2), 2)}, "following must be states, integers from 0 to 1"),
+        ({"ends": np.zeros((1, 1, 2, 1, 2))}, "ends must be an array of booleans"),
         ({"start": np.array([[0.5, 0.4]])}, "start must be at least 0 and sum to 1"),
         ({"start": np.array([0.5, 0.5])}, r"start must have the shape \(1, 2\), not \(2,\)"),
         ({"following": None, "probability": np.full((1, 1, 2, 1, 1), 1.0), "ends": None}, "need `following`"),

@@ -1,4 +1,4 @@
-"""Backward induction beside loops over states and actions."""
+"""Backward induction compared with loops over states and actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The libraries that are wrapped: imported when they are used, and what is given to them from a file is checked."""
+"""Helpers for wrapped libraries: import on first use, and checks of settings from a file."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from corral_core.protocols.problem import Problem
 
 
 def library(module: str, extra: str) -> Any:
-    """A module of the library that an extra of corral-adapters brings, or one sentence that says what to install."""
-    drawn = random.getstate()  # something that MABWiser imports draws from the global generator
+    """Import a module of a wrapped library; if it is missing, the error says which extra to install."""
+    drawn = random.getstate()  # a module that MABWiser imports draws from the global generator
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -26,25 +26,25 @@ def library(module: str, extra: str) -> Any:
 
 
 def reason(error: Exception) -> str:
-    """The first line of what a library says."""
+    """The first line of a library's error message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def table(thing: Any, field: Any, value: Any) -> None:
-    """A validator of settings."""
+    """Validator of settings."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise CorralError(f"{thing.name}: {field.name} must be a table of names and values, not {shown(value)}")
 
 
 def algorithm_name(thing: Any, field: Any, value: Any) -> None:
-    """A validator of the name of an algorithm."""
+    """Validator of the name of an algorithm."""
     if not isinstance(value, str):
         said = f"{thing.name}: algorithm must be a name, not {shown(value)}"
         raise CorralError(f"{said}; {type(thing).__name__}.wrap takes objects")
 
 
 def arms_in(problem: Problem, who: str, contextual: bool) -> int:
-    """How many arms there are, or one sentence why the policy cannot play them."""
+    """The number of arms, or an error that says why the policy cannot play them."""
     if problem.arms is None:
         raise CorralError(f"{who} needs a finite set of arms; {problem.environment} has none")
     if contextual and not (problem.shared and problem.dimension):

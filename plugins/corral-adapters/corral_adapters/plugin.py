@@ -1,4 +1,4 @@
-"""What corral-adapters brings. Light by rule: nothing is imported until it is used."""
+"""What corral-adapters provides. Targets are imported only when used."""
 
 from corral_core.hookspecs import Entry, hookimpl
 
@@ -21,7 +21,7 @@ def corral_environments() -> list[Entry]:
         ),
         Entry(
             "gymnasium-table",
-            "A Gymnasium environment with a table of its transitions: played in arrays, with regret",
+            "A Gymnasium environment with a transition table, played in arrays, with regret",
             "corral_adapters.environments.gymnasium_table:GymnasiumTable",
         ),
     ]

@@ -1,4 +1,4 @@
-"""An environment of Gymnasium made of a table of one's own, and values by loops over a table."""
+"""A Gymnasium environment with a table of the test's own, and values by loops over a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gymnasium.envs.registration import WrapperSpec
 from gymnasium.envs.toy_text.utils import categorical_sample
 from gymnasium.spaces import Discrete
 
-TAXI, CLIFF = (  # the newest that are there
+TAXI, CLIFF = (  # the newest versions installed
     max(name for name in gymnasium.registry if name.startswith(kind)) for kind in ("Taxi-v", "CliffWalking-v")
 )
 DRY = {"is_slippery": False}
@@ -20,7 +20,7 @@ FORK = {  # state 0: a way that pays now and one that may pay later; state 1 end
 
 
 class Listed(gymnasium.Env):
-    """What a table says, or not quite."""
+    """Does what a table says, or with a quirk something else."""
 
     def __init__(self, table, start=(1.0, 0.0), states=None, actions=None, quirk=""):
         self.observation_space = Discrete(2) if states is None else states

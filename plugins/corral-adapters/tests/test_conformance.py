@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-adapters brings."""
+"""Corral's conformance checks of everything in corral-adapters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium environments beside a loop written by hand, and where they are refused."""
+"""Gymnasium environments compared with a loop written by hand, and when they are refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLIPPERY = Gymnasium("FrozenLake-v1", {"is_slippery": True}, stages=30, low=0.0,
 
 
 class QLearner:
-    """Tabular Q-learning, greedy; whatever it has not tried is worth 1. With a rate of 0 it walks at random."""
+    """Tabular Q-learning, greedy; untried actions have the value 1. With a rate of 0 it walks at random."""
 
     def __init__(self, problem, rate):
         self.values = np.ones((problem.states, problem.arms))
@@ -152,7 +152,7 @@ def test_a_q_learner_reaches_the_goal() -> None:
 def test_selection_among_smoothed_q_learners() -> None:
     """The one that learns is told from the one that walks at random, which is at the goal once in seventy episodes.
 
-    Of other seeds no row earned less than 300; a walk at random would earn about 11.
+    With other seeds no row earned less than 300; a walk at random would earn about 11.
     """
     bases = [QLearning(rate=0.0), QLearning()]
     lake = attrs.evolve(LAKE, stages=30)
@@ -171,7 +171,7 @@ def test_same_seed_same_plays() -> None:
     [
         (Gymnasium("Continuous-v0", stages=5), "needs finitely many observations; those of Continuous-v0 are a Box"),
         (Gymnasium("ManyActions-v0", stages=5), "needs finitely many actions; those of ManyActions-v0 are a Box"),
-        (Gymnasium("Offset-v0"), "an episode of Offset-v0 may last for ever; give it stages"),
+        (Gymnasium("Offset-v0"), "an episode of Offset-v0 may never end; set stages"),
         (Gymnasium("FrozenLak-v1"), "gymnasium: FrozenLak-v1 cannot be made: .*FrozenLake"),
         (Gymnasium("Nowhere-v1"), "gymnasium: Nowhere-v1 cannot be made"),
         (Gymnasium("FrozenLake-v1", {"is_slipery": 1}), "FrozenLake-v1 cannot be made: .*is_slipery"),

@@ -1,4 +1,4 @@
-"""Tables of Gymnasium: exact values beside plain Python, and plays beside the environments themselves."""
+"""Tables of Gymnasium: exact values compared with plain Python, and plays with the environments themselves."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def test_probabilities_that_nearly_sum_to_one() -> None:
 
 
 def test_the_table_is_read_once(monkeypatch) -> None:
-    """From two objects, for a table that differs each time would be refused; however many rows and plays there are."""
+    """From two objects, to refuse a table that differs each time; regardless of the number of rows and plays."""
     made, make = [], gymnasium.make
     monkeypatch.setattr(gymnasium, "make", lambda *given, **settings: made.append(given) or make(*given, **settings))
     lake = GymnasiumTable("FrozenLake-v1", stages=5)

@@ -1,4 +1,4 @@
-"""MABWiser's policies beside MABWiser driven by hand, under selection, and where they are refused."""
+"""MABWiser's policies compared with MABWiser driven by hand, under selection, and when they are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""River's policies beside river driven by hand, under selection, and where they are refused."""
+"""River's policies compared with river driven by hand, under selection, and when they are refused."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Restless(bandit.base.Policy):
 def test_selection_over_smoothed_policies() -> None:
     """UCB is told from a policy that plays at random: 12 rows of 600 plays.
 
-    Of other seeds the mean regret was 34 to 55, and the half of plays at random alone costs 240.
+    With other seeds the mean regret was 34 to 55, and the half of plays at random alone costs 240.
     """
     bases = [River("UCB", {"delta": 0.5}), River("RandomPolicy")]
     record = try_out(BernoulliArms(means=(0.9, 0.1)), bases, Corral(eta=0.5), rows=12, horizon=600, preset="paper")
@@ -154,12 +154,12 @@ def test_drawn_numbers_are_those_of_the_generator() -> None:
     ("algorithm", "settings", "problem", "said"),
     [
         ("UBC", {}, PLAIN, "river has no policy 'UBC'; did you mean UCB"),
-        ("UCB", {}, PLAIN, "river: UCB needs delta among its settings"),
+        ("UCB", {}, PLAIN, "river: UCB needs delta in its settings"),
         ("UCB", {"delta": 1, "burnin": 3}, PLAIN, "river: UCB has no 'burnin'; did you mean burn_in?"),
         ("UCB", {"delta": 1, "seed": 3}, PLAIN, "river: UCB has no 'seed'"),
         ("UCB", {"delta": 1, "burn_in": -3}, PLAIN, "burn_in must be a whole number of at least 0, not -3"),
         ("EpsilonGreedy", {"epsilon": "x"}, PLAIN, "river: EpsilonGreedy could not choose an arm"),
-        ("ThompsonSampling", {}, PLAIN, 'needs reward_obj among its settings, a distribution like "Beta"'),
+        ("ThompsonSampling", {}, PLAIN, 'needs reward_obj in its settings, a distribution like "Beta"'),
         ("ThompsonSampling", {"reward_obj": "Bta"}, PLAIN, "no statistic or distribution 'Bta'; did you mean Beta?"),
         ("ThompsonSampling", {"reward_obj": {"alpha": 2}}, PLAIN, "a table must have a name"),
         ("LinUCBDisjoint", {}, PLAIN, "river: LinUCBDisjoint needs one context for all arms; .* shows no contexts"),

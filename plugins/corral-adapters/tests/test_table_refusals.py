@@ -1,4 +1,4 @@
-"""Tables of Gymnasium that are no tables, cannot be true or do not tell everything: one sentence each."""
+"""Tables of Gymnasium that are no tables, are invalid or incomplete: one sentence each."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _registered():
 
 WHOLE = r"its P must have 2 states, each with 2 actions, each with a list of \(probability, next state, reward, term"
 CHANCES = r"its P gives action 1 in state 0 the probabilities .*; they must sum to 1, none below 0$"
-STARTS = r"its initial_state_distrib must be 2 probabilities that sum to 1, none below 0, and is "
-INSTEAD = "take gymnasium, which needs no table$"
+STARTS = r"its initial_state_distrib must be 2 probabilities that sum to 1, none below 0, not "
+INSTEAD = "use gymnasium, which needs no table$"
 
 
 @pytest.mark.parametrize(
@@ -35,15 +35,15 @@ INSTEAD = "take gymnasium, which needs no table$"
         (GymnasiumTable("FrozenLak-v1"), "^gymnasium-table: FrozenLak-v1 cannot be made: .*FrozenLake"),
         (GymnasiumTable("FrozenLake-v1", {"is_slipery": 1}), "FrozenLake-v1 cannot be made: .*is_slipery"),
         (GymnasiumTable("FrozenLake-v1", {"desc": 5}), "FrozenLake-v1 cannot be made: "),
-        (GymnasiumTable(CLIFF), f"an episode of {CLIFF} may last for ever; give it stages$"),
+        (GymnasiumTable(CLIFF), f"an episode of {CLIFF} may never end; set stages$"),
         (
             GymnasiumTable("Blackjack-v1", stages=5),
-            rf"^gymnasium-table: Blackjack-v1: its observations must be numbered from 0 on, .*Tuple\(.*; {INSTEAD}",
+            rf"^gymnasium-table: Blackjack-v1: its observations must be numbered from 0, .*Tuple\(.*; {INSTEAD}",
         ),
         (listed(states=Discrete(2, start=1)), rf"its observations must .* are Discrete\(2, start=1\); {INSTEAD}"),
         (listed(actions=MultiDiscrete([2])), rf"its actions must .* are MultiDiscrete\(\[2\]\); {INSTEAD}"),
-        (listed(None), f"^gymnasium-table: Listed-v0: it has no table P of what actions lead to; {INSTEAD}"),
-        (listed(start=None), f"it has no initial_state_distrib, the probabilities of first states; {INSTEAD}"),
+        (listed(None), f"^gymnasium-table: Listed-v0: it has no transition table P; {INSTEAD}"),
+        (listed(start=None), f"it has no initial_state_distrib, the probabilities of the first state; {INSTEAD}"),
     ],
 )
 def test_refusals(environment, said) -> None:
@@ -93,10 +93,10 @@ def test_what_is_no_table(table) -> None:
         ([(np.inf, 0, 0.0, False), (-np.inf, 0, 0.0, False)], CHANCES),
         ([(1e308, 0, 0.0, False)] * 3, CHANCES),
         ([(1.0, 0, np.nan, False)], r"its P gives action 1 in state 0 the rewards \[nan.*; they must be finite"),
-        ([(1.0, 0, -np.inf, False)], r"the rewards \[-inf.*; they must be finite, 1e\+100 at most$"),
+        ([(1.0, 0, -np.inf, False)], r"the rewards \[-inf.*; they must be finite, at most 1e\+100$"),
         ([(1.0, 0, 1e200, False)], r"the rewards \[1e\+200.*; they must be finite"),
-        ([(1.0, 2, 0.0, False)], r"its P leads action 1 in state 0 to states \[2.*; there are 0 to 1$"),
-        ([(0.5, 0, 0.0, False), (0.5, -1, 0.0, False)], r"to states \[0, -1.*; there are 0 to 1$"),
+        ([(1.0, 2, 0.0, False)], r"its P leads action 1 in state 0 to states \[2.*; states are 0 to 1$"),
+        ([(0.5, 0, 0.0, False), (0.5, -1, 0.0, False)], r"to states \[0, -1.*; states are 0 to 1$"),
     ],
 )
 def test_tables_that_cannot_be_true(outcomes, said) -> None:
@@ -121,7 +121,7 @@ def test_settings_that_make_no_sense() -> None:
         GymnasiumTable("FrozenLake-v1", {"success_rate": 1.5}).problem  # noqa: B018
     with pytest.raises(CorralError, match="settings must be a table of names and values, not 5"):
         GymnasiumTable("FrozenLake-v1", 5)
-    with pytest.raises(CorralError, match=r"there is nothing to see; leave render_mode out$"):
+    with pytest.raises(CorralError, match=r"which cannot be rendered; leave render_mode out$"):
         GymnasiumTable("FrozenLake-v1", {"render_mode": "human"}).problem  # noqa: B018
 
 
@@ -130,17 +130,17 @@ def test_settings_that_make_no_sense() -> None:
     [
         (
             GymnasiumTable(TAXI, {"fickle_passenger": True}),
-            f"^gymnasium-table: {TAXI}: its fickle_passenger changes the destination, which P does not tell; {INSTEAD}",
+            f"^gymnasium-table: {TAXI}: its fickle_passenger changes the destination, which P does not list; {INSTEAD}",
         ),
         (
             listed(quirk="jumps"),
-            rf"its P is not all that happens: action \d in state \d paid .* and led to state \d, .* listed; {INSTEAD}",
+            rf"its P is incomplete: action \d in state \d paid .* and led to state \d, .* listed; {INSTEAD}",
         ),
-        (listed(quirk="elsewhere"), f"it started in state 1, which has no probability to be the first; {INSTEAD}"),
-        (listed(quirk="cuts"), f"it cut an episode after 3 of 4 steps, as P does not tell; {INSTEAD}"),
+        (listed(quirk="elsewhere"), f"it started in state 1, which has probability 0 as the first state; {INSTEAD}"),
+        (listed(quirk="cuts"), f"it cut an episode after 3 of 4 steps, which P does not list; {INSTEAD}"),
         (listed(quirk="breaks"), "^gymnasium-table: Listed-v0 cannot be played: the lake is dry$"),
-        (GymnasiumTable("Generous-v0", {"table": FORK}, stages=4), "its P is not all that happens: action .* paid"),
-        (GymnasiumTable("FrozenLake-v1", {"map_name": None}), "its P differs each time it is made; give it settings"),
+        (GymnasiumTable("Generous-v0", {"table": FORK}, stages=4), "its P is incomplete: action .* paid"),
+        (GymnasiumTable("FrozenLake-v1", {"map_name": None}), "its P is different each time it is made; pass settings"),
     ],
 )
 def test_tables_that_do_not_tell_everything(environment, said) -> None:
@@ -152,13 +152,14 @@ def test_a_fickle_passenger_would_be_noticed_unnamed() -> None:
     """A taxi whose passenger is fickle in secret: the seeds are fixed, and the destination changes in play."""
     transitions = Transitions.of(gymnasium.make(TAXI), 200)
     fickle = gymnasium.make(TAXI, fickle_passenger=True)
-    with pytest.raises(CorralError, match="its P is not all that happens"):
+    with pytest.raises(CorralError, match="its P is incomplete"):
         transitions.doubt(fickle, 200)
 
 
 def test_what_would_not_fit_into_memory() -> None:
     with pytest.raises(
-        CorralError, match=r"500 states, 6 actions and 7000 stages have more than 20000000 values, .* fewer"
+        CorralError,
+        match=r"500 states, 6 actions and 7000 stages have more than 20000000 values, the maximum; set fewer",
     ):
         GymnasiumTable(TAXI, stages=7000).problem  # noqa: B018
     with pytest.raises(CorralError, match="16 states, 4 actions and 1000000000000 stages have more than"):
@@ -173,9 +174,9 @@ def test_what_would_not_fit_into_memory() -> None:
 def test_ranges_that_cannot_be() -> None:
     with pytest.raises(CorralError, match=r"low must be less than high, not 1\.0 and 0\.0"):
         GymnasiumTable("FrozenLake-v1", low=1.0, high=0.0)
-    with pytest.raises(CorralError, match=r"low must be less than 0\.74419, what the best policy returns, not 0\.9$"):
+    with pytest.raises(CorralError, match=r"low must be less than 0\.74419, the return of the best policy, not 0\.9$"):
         GymnasiumTable("FrozenLake-v1", low=0.9).problem  # noqa: B018
-    with pytest.raises(CorralError, match=r"high must be more than 0, what the worst policy returns, not -1\.0$"):
+    with pytest.raises(CorralError, match=r"high must be more than 0, the return of the worst policy, not -1\.0$"):
         GymnasiumTable("FrozenLake-v1", high=-1.0).problem  # noqa: B018
     with pytest.raises(CorralError, match=r"low must be less than .*, not nan$"):
         GymnasiumTable("FrozenLake-v1", low=float("nan")).problem  # noqa: B018

@@ -19,7 +19,7 @@ PROBLEM = Problem(arms=4, dimension=2, changing=True, masked=True, noise=1.0, ho
 
 @attrs.frozen
 class Plain(InLevels):
-    """theta_l = (1, 0) at all four levels, V = I for ever, and the index <x, theta_l>: widths are factor ||x||."""
+    """theta_l = (1, 0) at all four levels, V = I always, and the index <x, theta_l>: widths are factor ||x||."""
 
     name = "plain"
 

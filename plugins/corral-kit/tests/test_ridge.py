@@ -12,7 +12,7 @@ RECENT = 32  # plays that a regression of few features keeps
 def test_sherman_morrison_against_solve() -> None:
     """Features of length up to 30, most of them along one direction, so that V has a condition number above 1e4.
 
-    After 100,000 plays, and shortly before that, when the next play would make everything be computed anew.
+    After 100,000 plays, and shortly before that, when the next play would recompute everything.
     """
     rng = np.random.default_rng(1)
     rows, d = np.arange(2), 6

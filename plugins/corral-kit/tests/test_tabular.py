@@ -1,4 +1,4 @@
-"""What bases for finite MDPs share: sizes that must be the problem's, and episodes as flat arrays."""
+"""Common part of bases for finite MDPs: sizes that must be the problem's, and episodes as flat arrays."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_an_episode_of_known_length_has_no_end_to_learn() -> None:
     base = Any().resolve(attrs.evolve(PROBLEM, fixed_length=True))
     assert base.outcomes == 4
     assert (base.steps(np.arange(2), episodes([5, 5])).outcome < 4).all()
-    with pytest.raises(CorralError, match="any was told that every episode takes all its 5 stages; one ended after 3"):
+    with pytest.raises(CorralError, match="any expects every episode to take all its 5 stages, but one ended after 3"):
         base.steps(np.arange(2), episodes([5, 3]))
 
 

@@ -249,7 +249,7 @@ def test_refusals() -> None:
         SupLinUcb(low=2, horizon=10).resolve(FIXED)
     with pytest.raises(CorralError, match="linucb needs features; bernoulli-arms has none"):
         LinUcb().resolve(Problem("bernoulli-arms", arms=3, noise=1.0, delta=0.1))
-    with pytest.raises(CorralError, match="one context for all of them, which is what disjoint-linucb of corral-lin"):
+    with pytest.raises(CorralError, match="one context for all of them, so use disjoint-linucb of corral-linucb"):
         LinUcb().resolve(attrs.evolve(CHANGING, shared=True))
     with pytest.raises(CorralError, match="linucb: dimension must be at most 5, as many as here has, not 9"):
         LinUcb(dimension=9).resolve(attrs.evolve(FIXED, environment="here"))

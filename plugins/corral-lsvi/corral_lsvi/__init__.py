@@ -1,1 +1,1 @@
-"""Reinforcement learning with linear features: LSVI-UCB, and linear MDPs of which the first features matter."""
+"""Reinforcement learning with linear features: LSVI-UCB, and linear MDPs in which only the first features matter."""

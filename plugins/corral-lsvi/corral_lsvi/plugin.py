@@ -1,4 +1,4 @@
-"""What corral-lsvi brings. Light by rule: nothing is imported until it is used."""
+"""What corral-lsvi provides. Targets are imported only when used."""
 
 from corral_core.hookspecs import Entry, hookimpl
 
@@ -17,7 +17,7 @@ def corral_environments() -> list[Entry]:
     return [
         Entry(
             "nested-linear-mdp",
-            "Linear MDPs of which the first of many features matter",
+            "Linear MDPs with D features, of which the first d* matter",
             "corral_lsvi.environments.nested:NestedLinearMdp",
         ),
     ]
@@ -27,7 +27,7 @@ def corral_environments() -> list[Entry]:
 def corral_experiments() -> list[Entry]:
     names = {
         "unknown-feature-dimension": "How many features of a linear MDP should LSVI-UCB use?",
-        "unknown-feature-dimension-rates": "How many features should LSVI-UCB use, as T grows?",
-        "unknown-feature-dimension-theory": "The same with all that the theorem assumes, and lambda = c = 1",
+        "unknown-feature-dimension-rates": "What does it cost to find out how many features LSVI-UCB should use?",
+        "unknown-feature-dimension-theory": "The same with everything that the theorem assumes, and lambda = c = 1",
     }
     return [Entry(name, summary, f"corral_lsvi.experiments:{name}.toml") for name, summary in names.items()]

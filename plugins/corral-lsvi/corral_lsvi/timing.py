@@ -1,6 +1,6 @@
-"""What an episode of LSVI-UCB costs as episodes go by: `python -m corral_lsvi.timing`.
+"""Measure the cost of an episode of LSVI-UCB over time: `python -m corral_lsvi.timing`.
 
-Past steps enter by counts alone, so that it should not depend on how many there were.
+Past steps enter only through counts, so the cost should not depend on their number.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from corral_lsvi.environments.nested import NestedLinearMdp
 AT = (100, 1_000, 10_000)
 AROUND = 90  # episodes before and after
 TITLE = """\
-Milliseconds of processor time that planning, acting and learning take in an episode. {states} states, {arms} actions,
+Milliseconds of processor time per episode for planning, acting and learning. {states} states, {arms} actions,
 {stages} stages, {dimension} features; medians over the episodes around the 100th, 1,000th and 10,000th."""
 
 
 def episode_times(base: LsviUcb, world: NestedLinearMdp, rows: int, episodes: int, seed: int = 1) -> list[float]:
-    """Of every episode, in seconds."""
+    """The time of every episode, in seconds."""
     rng, everyone = np.random.default_rng(seed), np.arange(rows)
     fitted = base.resolve(attrs.evolve(world.problem, horizon=episodes, delta=1 / episodes))
     instance = world.draw(rows, rng)

@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-lsvi brings."""
+"""Corral's conformance checks of everything in corral-lsvi."""
 
 from __future__ import annotations
 

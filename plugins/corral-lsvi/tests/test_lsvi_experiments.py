@@ -1,4 +1,4 @@
-"""The registered experiments are what they say (that each plays, the conformance suite sees)."""
+"""The registered experiments have the settings that they state (conformance checks test that each runs)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LSVI-UCB by counts beside LSVI-UCB by sums over all past steps, and what it makes of too few features."""
+"""LSVI-UCB by counts compared with LSVI-UCB by sums over all past steps, and its regret with too few features."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def resolved(base: LsviUcb, environment: Environment = WORLD, horizon: int = 300
 def naive(base: Any, beta: float, features: Array, steps: list[list[tuple[Array, float, int | None]]]) -> Array:
     """Action-values (stages, states, actions) of one learner, by the sums of the source over all past steps.
 
-    Steps are (phi, reward, next state), by stage; the next state is None where the episode ended.
+    Steps are (phi, reward, next state), by stage; the next state is None if the episode ended.
     """
     d, most = base.dimension, base.stages * base.step_high
     values = np.zeros((base.stages, base.states, base.arms))
@@ -112,7 +112,7 @@ def _log_determinant(steps: list[Any], base: Any) -> float:
 
 
 def test_ties_go_to_the_lowest_index() -> None:
-    """Before anything is seen a large bonus makes all actions worth the most there is."""
+    """Before the first step a large bonus gives all actions the maximum value."""
     base = resolved(LsviUcb(radius=100.0))
     state = base.init(
         given_rows([base], WORLD.shown(WORLD.draw(3, np.random.default_rng(1))), 3), np.random.default_rng(1)
@@ -121,7 +121,7 @@ def test_ties_go_to_the_lowest_index() -> None:
 
 
 def test_more_features_than_matter_cost_and_fewer_lose_for_ever() -> None:
-    """1,000 episodes of 24 rows of the default world: d = d* the least, d < d* as much in the second half as before.
+    """1,000 episodes of 24 rows of the default world: d = d* loses least, d < d* as much in the second half as before.
 
     Means of d = 4 and 8 differ by ten standard errors; those of d < 4 are fifty times as large.
     """
@@ -142,7 +142,7 @@ def test_more_features_than_matter_cost_and_fewer_lose_for_ever() -> None:
 
 
 def test_the_source_explores_where_too_small_a_radius_gets_stuck() -> None:
-    """beta = d H sqrt(ln(2dNH/delta)) unless said; below H sqrt(lambda) what pays first may be kept for ever."""
+    """beta = d H sqrt(ln(2dNH/delta)) by default; below H sqrt(lambda) the first paying action may be kept forever."""
     base = resolved(LsviUcb(scale=0.5))
     state = base.init(
         given_rows([base], WORLD.shown(WORLD.draw(2, np.random.default_rng(1))), 2), np.random.default_rng(1)
@@ -186,7 +186,7 @@ def test_switches_are_few() -> None:
         (LsviUcb(), {"dimension": None}, "lsvi-ucb needs features of actions in states; nested-linear-mdp has none"),
         (LsviUcb(dimension=2), {"dimension": None}, "lsvi-ucb needs features of actions in states"),
         (LsviUcb(dimension=5), {}, "dimension must be at most 4"),
-        (LsviUcb(), {"step_low": -1.0}, "needs rewards of at least 0; steps of nested-linear-mdp may pay less"),
+        (LsviUcb(), {"step_low": -1.0}, "needs rewards of at least 0; in nested-linear-mdp a step may pay less"),
         (LsviUcb(), {"step_high": None}, "so give lsvi-ucb a step_high"),
         (LsviUcb(states=3), {}, "lsvi-ucb plays all 6 states of nested-linear-mdp; leave states out"),
     ],
@@ -198,7 +198,7 @@ def test_refusals(base: LsviUcb, problem: dict[str, Any], said: str) -> None:
 
 
 def test_a_radius_leaves_no_scale() -> None:
-    with pytest.raises(CorralError, match="radius gives the whole of beta, so that scale says nothing; leave one out"):
+    with pytest.raises(CorralError, match="radius sets all of beta, so scale would have no effect; leave one out"):
         LsviUcb(radius=1.0, scale=2.0)
 
 

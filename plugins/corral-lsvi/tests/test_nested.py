@@ -92,7 +92,7 @@ def test_junk_is_uniform_on_the_sphere() -> None:
     ("sizes", "said"),
     [
         ({"relevant": 9}, "relevant must be at most the dimension 8, not 9"),
-        ({"states": 2, "arms": 1, "relevant": 3}, "relevant must be at most 2, the pairs of states and actions"),
+        ({"states": 2, "arms": 1, "relevant": 3}, "relevant must be at most 2, states times actions"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(sizes: dict[str, int], said: str) -> None:

@@ -1,8 +1,8 @@
-"""Where trees overtake brute force: `python -m corral_nonparam.crossover` measures it here, in a minute or two.
+"""Measure when trees become faster than brute force: `python -m corral_nonparam.crossover` (a minute or two).
 
-A play asks each arm for its nearest neighbours, so that its cost is that of one search for every arm. Contexts are
-uniform on the unit cube. Trees are built beforehand, as they are in the long run. Below 1,024 plays there are none, and
-both searches are brute force. Processor time counts, the least of a few repetitions, for the machine may be busy.
+A play searches the nearest neighbours once for every arm. Contexts are uniform on the unit cube. Trees are built
+beforehand, as in the long run. Below 1,024 plays there are no trees, and both searches are brute force. Times are
+processor times, the minimum of a few repetitions, because the machine may be busy.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 DIMENSIONS = (1, 2, 4, 8, 12)
 SEARCHES, REPETITIONS = 20, 8
 TITLE = """\
-Microseconds a search among the first n plays of one arm, for its k nearest neighbours in d dimensions.
-replay: trees, among n/2 to n plays, drawn for every search. ratio: brute force to trees. taken: by knn-ucb."""
+Microseconds per search for the k nearest neighbours among the first n plays of one arm, in d dimensions.
+replay: trees, with n/2 to n plays drawn for every search. ratio: brute force to trees. taken: what knn-ucb uses."""
 
 
 def table(sizes: tuple[int, ...] = SIZES, dimensions: tuple[int, ...] = DIMENSIONS) -> Iterator[str]:
-    """The lines that are printed, each once it is measured."""
+    """The lines of the table, each as soon as it is measured."""
     yield f"{'d':>2} {'n':>8} {'k':>6} {'brute force':>12} {'trees':>8} {'replay':>8} {'ratio':>6}  taken"
     for dimension in dimensions:
         rng = np.random.default_rng(1)
@@ -54,7 +54,7 @@ def uniform(size: int, dimension: int, rng: np.random.Generator) -> History:
 
 
 def microseconds(search: Callable[[Array], None], count: Array) -> float:
-    """What a search takes, at best."""
+    """The minimum time of a search, in microseconds."""
     search(count)
     taken = []
     for _ in range(REPETITIONS):

@@ -1,8 +1,8 @@
-"""The plays of every row, in a list of its own for every arm, and the trees that were built over them.
+"""The plays of every row, one list per arm, and the search trees built over them.
 
-A list is append-only, so that its state at any time is a prefix: a number. Blocks of 2^i plays that begin at a multiple
-of 2^i never change once they are full; a tree over such a block, built when it is first asked for, serves every prefix
-that contains it. Trees are no part of what is saved: whoever loads a history builds them anew.
+A list is append-only, so its state at any time is a prefix, given by its length. Blocks of 2^i plays that begin at a
+multiple of 2^i never change once they are full. A tree over such a block is built on first use and serves every prefix
+that contains the block. Trees are not saved: they are rebuilt after a history is loaded.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from corral_nonparam.blocks import block_bytes, block_of
 
 
 class Plays(Rows):
-    """What a play leaves."""
+    """What is kept of a play."""
 
     x: Array  # (rows, d)
     reward: Array  # (rows,)
 
 
 class History(Log):
-    """A log with `arms` lists a row: list a of row r is number r * arms + a, and all methods of a log go by numbers.
+    """A log with `arms` lists per row. List a of row r has number r * arms + a; methods of a log take these numbers.
 
     >>> history = History(2, arms=3)
     >>> history.append(np.array([1, 5]), Plays(np.zeros((2, 4)), np.ones(2)))
     >>> len(history), history.length.reshape(2, 3).tolist()
     (2, [[0, 1, 0], [0, 0, 1]])
-    >>> history.put(np.array([1]), history)  # row 1 starts again
+    >>> history.put(np.array([1]), history)  # row 1 starts over
     >>> history.length.reshape(2, 3).tolist()
     [[0, 1, 0], [0, 0, 0]]
     """
@@ -38,7 +38,7 @@ class History(Log):
     def __init__(self, rows: int, arms: int) -> None:
         super().__init__(rows * arms, Plays)
         self.arms = arms
-        self._trees: dict[int, dict[tuple[int, int], Any]] = {}  # of a list, by the first play and the size
+        self._trees: dict[int, dict[tuple[int, int], Any]] = {}  # per list, by first play and size
 
     def __len__(self) -> int:
         return self.rows // self.arms
@@ -60,9 +60,9 @@ class History(Log):
                 self._trees.pop(number, None)
 
     def points(self, numbers: Array, count: int) -> Array:
-        """The first plays of these lists, (lists, count, d); where a list has fewer, anything follows them.
+        """The first `count` plays of these lists, (lists, count, d); if a list has fewer, the rest is arbitrary.
 
-        Page by page, which is faster than asking `column` for every play.
+        It copies page by page, which is faster than calling `column` for every play.
         """
         x, one = self._columns["x"], len(numbers) == 1
         play, found = np.arange(count), np.empty((len(numbers), count), dtype=np.int64)
@@ -80,7 +80,7 @@ class History(Log):
         return np.concatenate(pages)[None] if one else x.take(found, axis=0, mode="clip")
 
     def tree(self, number: int, first: int, size: int) -> Any:
-        """What finds these plays of a list, all of which are there; see `block_of`."""
+        """The search structure of these plays of a list, all of which must exist; see `block_of`."""
         trees = self._trees.setdefault(number, {})
         if (first, size) not in trees:
             trees[first, size] = block_of(self.points(np.array([number]), first + size)[0, first:])

@@ -1,4 +1,4 @@
-"""What corral-nonparam brings. Light by rule: nothing is imported until it is used."""
+"""What corral-nonparam provides. Targets are imported only when used."""
 
 from corral_core.hookspecs import Entry, hookimpl
 
@@ -8,7 +8,7 @@ def corral_bases() -> list[Entry]:
     return [
         Entry(
             "knn-ucb",
-            "Optimism about the mean of the nearest neighbours (kNN-UCB)",
+            "Optimism about the mean reward of the nearest neighbours (kNN-UCB)",
             "corral_nonparam.bases.knn_ucb:KnnUcb",
         )
     ]
@@ -19,7 +19,7 @@ def corral_environments() -> list[Entry]:
     return [
         Entry(
             "lipschitz",
-            "A context of D features, of which the first d* matter, and Lipschitz means",
+            "Lipschitz mean rewards of a context with D features, of which the first d* matter",
             "corral_nonparam.environments.lipschitz:Lipschitz",
         )
     ]
@@ -28,7 +28,7 @@ def corral_environments() -> list[Entry]:
 @hookimpl
 def corral_experiments() -> list[Entry]:
     names = {
-        "unknown-relevant-features": "Which kNN-UCB, where nobody says how many features matter?",
-        "unknown-relevant-features-rates": "Which kNN-UCB, where nobody says how many features matter, as T grows?",
+        "unknown-relevant-features": "Which kNN-UCB is best if it is unknown how many features matter?",
+        "unknown-relevant-features-rates": "kNN-UCB: what does it cost to find out how many features matter?",
     }
     return [Entry(name, summary, f"corral_nonparam.experiments:{name}.toml") for name, summary in names.items()]

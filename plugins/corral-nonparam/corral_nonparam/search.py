@@ -1,12 +1,13 @@
 """Mean rewards of the k nearest plays in a prefix of a list: by brute force, or by trees. Both are exact, and agree.
 
-Distances are Euclidean, their squares summed coordinate by coordinate. Of plays at equal distance the earlier is
-nearer. Rewards are summed in the order of play, so that the two searches return the same bits.
+Distances are Euclidean; squares are summed coordinate by coordinate. If two plays are at equal distance, the earlier
+one is nearer. Rewards are summed in the order of play, so both searches return the same bits.
 
-*Brute force* computes all distances, many lists at a time. *Trees* serve one list at a time: a prefix of n plays is the
-blocks that the binary digits of n name, and fewer than `LEAF` plays at its end. A tree tells how far about k plays
-reach, each block lists what lies within that radius, and distances are computed again as brute force would. Where the
-radius held fewer than k it is taken larger. So a tree only ever proposes, and its own rounding has no say.
+*Brute force* computes all distances, many lists at a time. *Trees* serve one list at a time: a prefix of n plays
+consists of blocks, given by the binary digits of n, and fewer than `LEAF` plays at its end. One tree gives the radius
+of about k plays, each block lists the plays within this radius, and their distances are computed again as in brute
+force. If the radius held fewer than k plays, it is enlarged. So a tree only proposes candidates, and its rounding does
+not matter.
 
 >>> from corral_nonparam.history import History, Plays
 >>> history = History(1, arms=1)
@@ -27,26 +28,26 @@ from corral_core.rows import Array
 from corral_nonparam.blocks import LARGE
 from corral_nonparam.history import History
 
-LEAF = 1024  # plays of the smallest tree
-TREES_FROM = 16384  # plays of a list from which on trees are faster; twice as many with 2 or 3 features
-TREES_UP_TO = 12  # features; with more of them a tree looks nearly everywhere
+LEAF = 1024  # plays in the smallest tree
+TREES_FROM = 16384  # plays of a list from which trees are faster; twice as many with 2 or 3 features
+TREES_UP_TO = 12  # features; with more, a tree visits nearly all points
 AT_ONCE = 2**17  # numbers that brute force holds at a time
-SHARE = 64  # neighbours that the tree which is asked for the radius should have
-INNER, OUTER = 1 + 2e-9, 1 + 4e-9  # far above what rounding does to a distance
-SMALL = 1e-140  # below, squares of distances are no floating-point numbers of full precision; above LARGE none at all
+SHARE = 64  # minimum number of neighbours in the tree that gives the radius
+INNER, OUTER = 1 + 2e-9, 1 + 4e-9  # far above the rounding error of a distance
+SMALL = 1e-140  # below, squares of distances lose precision; above LARGE they overflow
 
 
 def trees_pay(dimension: int, count: Array) -> Array:
-    """Where trees are faster than brute force; `python -m corral_nonparam.crossover` measures it."""
+    """Whether trees are faster than brute force, as `python -m corral_nonparam.crossover` measures."""
     if dimension > TREES_UP_TO:
         return np.zeros(len(count), dtype=bool)
     return count >= (2 * TREES_FROM if dimension in (2, 3) else TREES_FROM)
 
 
 def tree_bytes(dimension: int, count: int) -> int:
-    """About what trees take a play, once replays have asked for prefixes of all lengths up to this: half of all blocks.
+    """Approximate bytes of trees per play, once replays used prefixes of all lengths up to `count`: half of all blocks.
 
-    A block takes 12 bytes a play on a line and else 8 d + 18; blocks are of `LEAF` plays, and of each doubling of that.
+    A block takes 12 bytes per play if d = 1, else 8 d + 18. Blocks have `LEAF` plays, and each doubling of that.
     """
     if not trees_pay(dimension, np.array([count]))[0]:
         return 0
@@ -54,17 +55,17 @@ def tree_bytes(dimension: int, count: int) -> int:
 
 
 def nearest_means(history: History, numbers: Array, count: Array, query: Array, k: Array) -> Array:
-    """Of each of these lists, the mean reward of the k plays nearest to the query among the first `count`.
+    """For each of these lists, the mean reward of the k plays nearest to the query among the first `count`.
 
-    `numbers`, `count` and `k` (from 1 to count) are (jobs,), `query` is (jobs, d). What comes out for one job does not
-    depend on the others.
+    `numbers`, `count` and `k` (from 1 to count) are (jobs,), `query` is (jobs, d). The result of a job does not depend
+    on the other jobs.
     """
     means = np.empty(len(numbers))
     long = trees_pay(query.shape[1], count)
-    for job in np.flatnonzero(long):  # every list has trees of its own
+    for job in np.flatnonzero(long):  # every list has its own trees
         means[job] = by_trees(history, int(numbers[job]), int(count[job]), query[job], int(k[job]))
     short = np.flatnonzero(~long)
-    short = short[np.argsort(count[short], kind="stable")]  # alike lengths together, for they are padded
+    short = short[np.argsort(count[short], kind="stable")]  # similar lengths together, because they are padded
     while len(short):
         width = int(count[short[-1]])
         some = short[-max(1, AT_ONCE // (width * query.shape[1])) :]
@@ -74,18 +75,18 @@ def nearest_means(history: History, numbers: Array, count: Array, query: Array, 
 
 
 def by_force(history: History, numbers: Array, count: Array, query: Array, k: Array) -> Array:
-    """All distances, of all lists together."""
+    """Mean rewards from all distances, for all lists at once."""
     longest = int(count.max())
     distance = squared_distance(history.points(numbers, longest), query[:, None])
     if count.min() < longest:
         beyond = np.arange(longest) >= count[:, None]
-        np.copyto(distance, np.nan, where=beyond)  # which is larger than all numbers, and equal to none
+        np.copyto(distance, np.nan, where=beyond)  # sorts after all numbers, and equals none
     job, play = nearest(distance, k)
     return _means(history, numbers[job], play, job, k)
 
 
 def by_trees(history: History, number: int, count: int, query: Array, k: int) -> float:
-    """Only distances within a radius that holds k plays at least."""
+    """Mean reward from the distances within a radius that holds at least k plays."""
     blocks = _blocks(min(count, int(history.length[number])))
     trees = [history.tree(number, first, size) for first, size in blocks]
     if not trees or None in trees or np.abs(query).max() > LARGE:
@@ -110,9 +111,9 @@ def by_trees(history: History, number: int, count: int, query: Array, k: int) ->
     return float(_means(history, numbers, play[place], job, sizes)[0])
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is read beyond the end of a list may be anything
+@np.errstate(over="ignore", invalid="ignore")  # values beyond the end of a list are arbitrary
 def squared_distance(x: Array, query: Array) -> Array:
-    """Along the last axis, one coordinate after the other."""
+    """Squared distance along the last axis, summed one coordinate after another."""
     total: Array = x[..., 0] - query[..., 0]
     total *= total
     for coordinate in range(1, x.shape[-1]):
@@ -123,7 +124,7 @@ def squared_distance(x: Array, query: Array) -> Array:
 
 
 def nearest(distance: Array, k: Array) -> tuple[Array, Array]:
-    """Row and place of the k smallest of each row, the first of those that are equal; in their order."""
+    """Row and column of the k smallest values of each row, in column order; of equal values the first ones."""
     most = int(k.max())
     low = np.partition(distance, most - 1, axis=1)[:, :most]
     if (k < most).any():
@@ -141,7 +142,7 @@ def nearest(distance: Array, k: Array) -> tuple[Array, Array]:
 
 
 def _means(history: History, numbers: Array, play: Array, job: Array, k: Array) -> Array:
-    """Means of these plays' rewards, added up in their order."""
+    """Mean rewards of these plays, summed in their order."""
     found: Array = np.bincount(job, weights=history.column("reward", numbers, play), minlength=len(k)) / k
     return found
 
@@ -161,7 +162,7 @@ def _blocks(count: int) -> list[tuple[int, int]]:
 
 
 def _first_guess(blocks: list[tuple[int, int]], count: int, k: int) -> tuple[int, int]:
-    """Which tree to ask, and how many of its plays the radius is to reach: its share of k, and three deviations."""
+    """Which tree gives the radius, and how many of its plays it should hold: its share of k plus 3 deviations."""
     asked = 0
     for block, (_, size) in enumerate(blocks):
         if k * size >= SHARE * count:

@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-nonparam brings."""
+"""Corral's conformance checks of everything in corral-nonparam."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_features_that_are_not_finite_are_refused() -> None:
 def test_adapted_bases_learn_and_others_cannot() -> None:
     """d* = 2: with two features far below uniform play, with one as bad as that.
 
-    16 rows of 1,000 plays. Uniform play loses (2/pi)^2/2 = .2026 a play on average; so does d = 1, which sees arms of
+    16 rows of 1,000 plays. Uniform play loses (2/pi)^2/2 = .2026 per play on average; so does d = 1, which sees arms of
     equal means. A gap |sin sin| has mean .405 and mean square 1/4, and half of it is lost, on average over two arms:
     a play's loss has a variance of 1/8 - .041 = .084, and the mean of 16,000 independent plays a standard error of
     .0023. Arms played are not independent, but contexts are, and the loss of either arm at a context is all there is:

@@ -14,7 +14,7 @@ from corral_core.rows import Array
 
 
 def means(world: Lipschitz, x: Array) -> Array:
-    """Of one instance at many contexts."""
+    """Means of one instance at many contexts."""
     one = world.draw(1, np.random.default_rng(1))
     return world.means(one.take(np.zeros(len(x), dtype=np.intp)), x)
 
@@ -78,8 +78,8 @@ def test_means_are_lipschitz_and_in_range(world: Lipschitz, constant: float) -> 
     ("wrong", "words"),
     [
         ({"relevant": 5}, "relevant must be at most the dimension 4, not 5"),
-        ({"arms": 3}, "the product has 2 arms, not 3"),
-        ({"arms": 1}, "the product has 2 arms, not 1"),
+        ({"arms": 3}, 'form = "product" needs 2 arms, not 3'),
+        ({"arms": 1}, 'form = "product" needs 2 arms, not 1'),
     ],
 )
 def test_refusals(wrong: dict[str, Any], words: str) -> None:

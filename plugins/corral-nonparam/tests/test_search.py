@@ -30,7 +30,7 @@ def plainly(x: Array, reward: Array, query: Array, k: int) -> float:
         total = 0.0
         for one, other in zip(point, query, strict=True):
             apart = float(one) - float(other)
-            total += apart * apart  # infinite where a power would raise
+            total += apart * apart  # infinite when a power would raise
         distance.append(total)
     chosen = sorted(range(len(x)), key=lambda play: (distance[play], play))[:k]
     total = 0.0
@@ -54,7 +54,7 @@ def drifting(rng: np.random.Generator, size: int, d: int) -> Array:
 
 
 def leaving(rng: np.random.Generator, size: int, d: int) -> Array:
-    """The other way about: the last blocks, which are asked first, say that neighbours are near."""
+    """The reverse: the last blocks, which are searched first, suggest that neighbours are near."""
     return drifting(rng, size, d)[::-1].copy()
 
 
@@ -138,7 +138,7 @@ def test_trees_are_brute_force_at_full_size(d: int) -> None:
 
 
 def test_lists_do_not_influence_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short and long ones, one by one and together, in whatever order and company."""
+    """Short and long lists, one by one and together, in any order."""
     monkeypatch.setattr(search, "TREES_FROM", 200)
     monkeypatch.setattr(search, "LEAF", 32)
     monkeypatch.setattr(search, "AT_ONCE", 600)
@@ -199,7 +199,7 @@ def test_trees_follow_restarts_and_are_not_saved(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_prefix_that_is_gone_leaves_no_tree() -> None:
-    """Whoever asks for more plays than there are since a restart cannot make trees of what was there before."""
+    """A search for more plays than exist since a restart builds no trees of plays before the restart."""
     rng = np.random.default_rng(6)
     history = history_of(rng.random((3000, 1)), rng.random(3000))
     history.forget(ONE)
@@ -226,6 +226,6 @@ def test_crossover_is_measured() -> None:
 
 
 def test_memory_that_the_documentation_promises() -> None:
-    """8 (d + 1) bytes a play without trees, twice that at most while a page fills; ten short pages beside."""
+    """8 (d + 1) bytes per play without trees, at most twice that while a page fills, and ten short pages."""
     history = history_of(np.zeros((5000, 3)), np.zeros(5000))
     assert 5000 * 32 <= history.nbytes <= 2.2 * 5000 * 32

@@ -1,1 +1,1 @@
-"""Reinforcement learning in finitely many states: UCRL2, PSRL, epsilon-greedy planning, Q-learning, RiverSwim."""
+"""Reinforcement learning with finitely many states: UCRL2, PSRL, epsilon-greedy planning, Q-learning, RiverSwim."""

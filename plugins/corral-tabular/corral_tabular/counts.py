@@ -1,6 +1,6 @@
-"""What bases that learn a model have seen: rewards and outcomes of every action in every state, at whatever stage.
+"""Counts for bases that learn a model: rewards and outcomes of every action in every state, over all stages.
 
-Where the last step of an episode leads is left out, as in TabulaRL: nothing follows from it.
+The outcome of the last step of an episode is left out, as in TabulaRL, because it does not matter.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from corral_core.rows import Array, Rows
 
 
 class Counts(Rows):
-    """(rows, states, actions), and (rows, states, actions, outcomes)."""
+    """Arrays (rows, states, actions); `led` is (rows, states, actions, outcomes)."""
 
-    taken: Array  # how often an action was taken
-    reward: Array  # the sum of what it paid
-    led: Array  # how often it led to each outcome
+    taken: Array  # number of times an action was taken
+    reward: Array  # sum of its rewards
+    led: Array  # number of times it led to each outcome
 
     @classmethod
     def fresh(cls, rows: int, states: int, actions: int, outcomes: int) -> Counts:
@@ -32,6 +32,6 @@ class Counts(Rows):
         np.add.at(self.led, tuple(index[going_on] for index in (*at, steps.outcome)), 1)
 
     def likely(self, prior_transition: float, prior_reward: float) -> tuple[Array, Array]:
-        """Mean rewards and probabilities of outcomes, with this much weight on a reward of 0 and on every outcome."""
+        """Mean rewards and probabilities of outcomes, with prior weights on a reward of 0 and on every outcome."""
         led = self.led + prior_transition
         return self.reward / (self.taken + prior_reward), led / led.sum(axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What bases share that stray from their best action."""
+"""Common part of bases that are epsilon-greedy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class EpsilonGreedy(Tabular):
-    """Plays any action with probability epsilon, else one of the best, drawn uniformly."""
+    """Plays a uniformly random action with probability epsilon, else one of the best, drawn uniformly."""
 
-    epsilon: float = knob(0.1, help="probability of any action, in every step", validator=and_(ge(0.0), le(1.0)))
+    epsilon: float = knob(0.1, help="probability of a random action, in every step", validator=and_(ge(0.0), le(1.0)))
 
     def act(self, policy: Ties, observation: Observation, rng: Generator) -> Array:
         return draw(policy, observation, self.arms, rng)

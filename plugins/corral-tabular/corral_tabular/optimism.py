@@ -1,8 +1,8 @@
-"""Extended value iteration: the best transition within a distance of the likeliest, in closed form.
+"""Extended value iteration: the best transition within a given distance of the likeliest one, in closed form.
 
-Of all probabilities p' with |p' - p|_1 <= w, the mean of V is largest where w/2 more lies on the best outcome, at most
-1, and as much is taken away from the worst ones first. With outcomes in descending order of V, B = 1 - p'_1 and C_i =
-p_2 + ... + p_i that is
+Among all probabilities p' with |p' - p|_1 <= w, the mean of V is largest if w/2 is added to the best outcome (up to
+probability 1) and the same amount is taken from the worst outcomes first. With outcomes in descending order of V,
+B = 1 - p'_1 and C_i = p_2 + ... + p_i this is
 
     p'_1 = min(1, p_1 + w/2),   p'_i = min(C_i, B) - min(C_{i-1}, B)
 
@@ -22,7 +22,7 @@ from corral_core.rows import Array
 def optimistic(transition: Array, width: Array, value: Array) -> Array:
     """p' for probabilities (rows, states, actions, outcomes), widths (rows, states, actions), values (rows, outcomes).
 
-    Of equal values the outcome of the highest number counts as the best, and that of the lowest as the worst.
+    If values are equal, the outcome with the highest number counts as the best, the one with the lowest as the worst.
     """
     order = np.argsort(value, axis=1, kind="stable")[:, ::-1]
     place = np.broadcast_to(order[:, None, None], transition.shape)

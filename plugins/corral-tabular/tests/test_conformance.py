@@ -1,4 +1,4 @@
-"""Corral's own checks of everything that corral-tabular brings."""
+"""Corral's conformance checks of everything in corral-tabular."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best transition within a distance, in closed form, beside a linear program and beside a loop."""
+"""The best transition within a distance, in closed form, compared with a linear program and a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UCRL2, PSRL and epsilon-greedy planning beside loops over what one learner has seen."""
+"""UCRL2, PSRL and epsilon-greedy planning compared with loops over what one learner has seen."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def resolved(base: Tabular, environment: Environment) -> Any:
 
 
 def frequencies(seen: Seen, base: Tabular, prior: float) -> dict[tuple[int, int], list[float]]:
-    """Of the outcomes of every action in every state."""
+    """Frequencies of the outcomes of every action in every state."""
     found = {}
     for pair in np.ndindex(base.states, base.arms):
         counts = [seen.outcomes[pair][outcome] + prior for outcome in range(base.outcomes)]  # type: ignore[index]
@@ -52,7 +52,7 @@ def frequencies(seen: Seen, base: Tabular, prior: float) -> dict[tuple[int, int]
 
 
 def ucrl2_values(base: Ucrl2, seen: Seen, scale: float = 0.1) -> Array:
-    """By the formulas of the module's docstring."""
+    """Action-values by the formulas of the module's docstring."""
     pairs, tabularl, span = base.states * base.arms, base.version == "tabularl", base.step_high - base.step_low
     p = frequencies(seen, base, 1e-5 if tabularl else 0.0)
     time = 1 + sum(map(len, seen.rewards.values()))
@@ -85,7 +85,7 @@ def ucrl2_values(base: Ucrl2, seen: Seen, scale: float = 0.1) -> Array:
 def test_ucrl2_plays_what_a_loop_would(base: Ucrl2, environment: Environment) -> None:
     """120 episodes of 4 rows; the source's version keeps its policy while the visits of no pair have doubled.
 
-    At a tenth of the widths, so that estimates matter soon and optimism stays below probability 1 now and then.
+    At a tenth of the widths, so that estimates matter soon and optimism sometimes stays below probability 1.
     """
     fitted, rows = resolved(attrs.evolve(base, scale=0.1), environment), 4
     seen, kept = [Seen() for _ in range(rows)], [Seen() for _ in range(rows)]
@@ -148,7 +148,7 @@ def _copy(seen: Seen) -> Seen:
 
 
 def test_ucrl2_claims_what_the_source_does() -> None:
-    """34 H S sqrt(A t ln(t/delta)) at t = H s, by hand; and nothing where nothing is proved."""
+    """34 H S sqrt(A t ln(t/delta)) at t = H s, by hand; and no bound if nothing is proved."""
     base = resolved(Ucrl2(), RiverSwim())
     assert base.bound(0.05)(100) == pytest.approx(34 * 20 * 6 * math.sqrt(2 * 2000 * math.log(2000 / 0.05)))
     assert base.bound(0.05)(9, "shape") == pytest.approx(20 * math.sqrt(12) * 3)
@@ -263,10 +263,10 @@ def test_epsilon_greedy_planning_plays_what_a_loop_would(environment: Environmen
     ids=["psrl", "ucrl2", "aliased", "epsilon-greedy"],
 )
 def test_regret_after_a_thousand_episodes(base: Tabular, least: float, most: float) -> None:
-    """Beside four runs of another implementation of TabulaRL's rules, of which the least and the most are known.
+    """Compare with four runs of another implementation of TabulaRL's rules, whose minimum and maximum are known.
 
-    The middle of the two is taken for the mean of the four, and the spread of a run for that of 16 runs here, or that
-    of the four where it is larger. 6 standard errors of the difference, at 15 degrees of freedom: about 2e-5 each.
+    Their midpoint is used as the mean of the four, and the spread of a run is that of 16 runs here, or that of the
+    four if it is larger. 6 standard errors of the difference, at 15 degrees of freedom: about 2e-5 each.
     """
     regret = try_out(RiverSwim(), base, rows=16, horizon=1000).regret
     assert regret is not None

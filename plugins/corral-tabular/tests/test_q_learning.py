@@ -1,4 +1,4 @@
-"""Q-learning beside a loop that learns as the episode goes."""
+"""Q-learning compared with a loop that learns during the episode."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_rate_of_one_over_n_is_a_mean() -> None:
     """At the last stage a value is the mean of what was paid."""
     base = resolved(QLearning(epsilon=1.0), SmallChain(stages=1))
     paid: dict[tuple[int, int], list[float]] = {}
-    for _, play, state in episodes(base, SmallChain(stages=1), 1, 50):  # noqa: B007 - what it comes to is looked at
+    for _, play, state in episodes(base, SmallChain(stages=1), 1, 50):  # noqa: B007 - its final value is used below
         told = play.observation
         paid.setdefault((told.state[0, 0], told.action[0, 0]), []).append(told.reward[0, 0])
     for (at, action), rewards in paid.items():
@@ -78,14 +78,14 @@ def test_optimism_finds_the_far_bank_and_its_absence_does_not() -> None:
 
 def test_optimism_must_know_what_a_step_pays() -> None:
     silent = attrs.evolve(SmallChain().problem, step_high=None, horizon=9, delta=0.1)
-    with pytest.raises(CorralError, match="q-learning with optimistic needs to know what a step pays at most"):
+    with pytest.raises(CorralError, match="q-learning with optimistic needs the maximum reward of a step"):
         QLearning(optimistic=True).resolve(silent)
     assert QLearning(optimistic=True, step_high=2.0).resolve(silent).step_high == 2.0
     QLearning().resolve(silent)
 
 
 def test_where_steps_only_cost_the_best_is_to_end() -> None:
-    """Then an early end is the most there can be: values start at 0, not below."""
+    """Then an early end has the largest value: values start at 0, not below."""
     costly = attrs.evolve(Wild().problem, step_low=-3.0, step_high=-1.0, horizon=9, delta=0.1)
     base = QLearning(optimistic=True).resolve(costly)
     state = base.init(given_rows([base], {}, 2), np.random.default_rng(1))

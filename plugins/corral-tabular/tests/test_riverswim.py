@@ -11,7 +11,7 @@ from corral_core.rows import Array
 
 
 def value(river: RiverSwim, policy: Array) -> float:
-    """Of a policy with these probabilities of actions, everywhere, from state 0."""
+    """The value from state 0 of a policy with these probabilities of actions in all states."""
     policy = np.broadcast_to(policy, (1, river.stages, river.states, 2))
     found = river.river.values(river.stages, following(policy))
     return float((policy * found)[0, 0, 0].sum())

@@ -1,4 +1,4 @@
-"""The registered experiments are what they say (that each plays, the conformance suite sees)."""
+"""The registered experiments have the settings that they state (conformance checks test that each runs)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_figure_plays_the_defect_and_the_words_do_not() -> None:
 def test_corral_leaves_the_left_bank() -> None:
     """1,000 episodes of 30 rows: CORRAL loses less than 0.9 of what staying there costs, exactly, and PSRL far less.
 
-    Over six other seeds the ratio was 0.73 with a spread of 0.18 a row, so that 0.9 is five standard errors away.
+    Over six other seeds the ratio was 0.73 with a spread of 0.18 per row, so 0.9 is five standard errors away.
     """
     (experiment,) = load_experiment("riverswim", horizon=1000, replicates=30)
     corral, psrl = (run_chunk(experiment, name, 0).regret for name in ("corral", "psrl"))

@@ -1,14 +1,14 @@
 """Any learning policy of MABWiser, by name or as an object.
 
-A learner is MABWiser's own `MAB`. Every arm is played once, in order, before the policy is asked: MABWiser predicts
-only after it was fitted, and gives an arm that it never saw an expectation of 0. A `MAB` that was fitted before it was
-wrapped is asked at once. Each play is then a `predict` and a `partial_fit`, with the context as its one row where the
-policy is linear. What MABWiser draws comes from Corral's generator, not from its seed.
+A learner is a `MAB` of MABWiser. Every arm is played once, in order, before the policy chooses: MABWiser predicts only
+after it was fitted, and gives an arm that it never saw an expectation of 0. A `MAB` that was fitted before it was
+wrapped chooses from the start. Each play is then a `predict` and a `partial_fit`, with the context as the only row if
+the policy is linear. MABWiser's random numbers come from Corral's generator, not from its seed.
 
-Policies: EpsilonGreedy, Popularity, Random, Softmax, ThompsonSampling and UCB1; LinGreedy, LinTS and LinUCB where one
-context is shared by all arms. ThompsonSampling wants rewards of 0 and 1, or a `binarizer`: a function of arm and
-reward, or a number, above which a reward counts as 1. Neighbourhood policies keep every play, so that smoothing would
-copy all of them at every play; they are refused.
+Policies: EpsilonGreedy, Popularity, Random, Softmax, ThompsonSampling and UCB1; LinGreedy, LinTS and LinUCB if all arms
+share one context. ThompsonSampling needs rewards of 0 and 1, or a `binarizer`: a function of arm and reward, or a
+number above which a reward counts as 1. Neighbourhood policies are refused: they keep every play, so smoothing would
+copy all plays at every play.
 
 >>> from corral_core.protocols.problem import Problem
 >>> MabWiser("UCB1", {"alpha": 1.25}).resolve(Problem(arms=3)).algorithm
@@ -43,13 +43,13 @@ class MabWiser(Lifted):
     formula: ClassVar[str] = "none known"
     learns_from_others: ClassVar[bool] = True
 
-    algorithm: str = parameter(help="which learning policy, as MABWiser spells it: UCB1, say", validator=algorithm_name)
-    settings: Any = parameter({}, help="its parameters, as a table: { alpha = 1.25 }, say", validator=table)
+    algorithm: str = parameter(help="name of a learning policy in MABWiser, such as UCB1", validator=algorithm_name)
+    settings: Any = parameter({}, help="its parameters, as a table such as { alpha = 1.25 }", validator=table)
     ready: Any = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})  # a MAB to start from
 
     @classmethod
     def wrap(cls, thing: Any) -> Self:
-        """A base of a `LearningPolicy`, or of a `MAB`: every learner then starts as a copy of it.
+        """Make a base from a `LearningPolicy` or a `MAB`; every learner starts as a copy of it.
 
         >>> from mabwiser.mab import LearningPolicy
         >>> MabWiser.wrap(LearningPolicy.EpsilonGreedy(epsilon=0.2))
@@ -62,7 +62,7 @@ class MabWiser(Lifted):
             return cls(type(thing).__name__, thing._asdict())
         if thing.neighborhood_policy:
             kind = type(thing.neighborhood_policy).__name__
-            raise CorralError(f"mabwiser: {kind} keeps every play, which smoothing cannot copy; wrap a learning policy")
+            raise CorralError(f"mabwiser: {kind} keeps every play, which smoothing cannot copy; wrap a LearningPolicy")
         policy = thing.learning_policy
         return cls(type(policy).__name__, policy._asdict(), ready=copy.deepcopy(thing))
 
@@ -113,7 +113,7 @@ def _with_binarizer(settings: Any) -> dict[str, Any]:
 
 @attrs.frozen
 class Above:
-    """The binarizer that a number in a file stands for."""
+    """The binarizer for a number in a file: whether the reward is above it."""
 
     threshold: float
 
@@ -122,7 +122,7 @@ class Above:
 
 
 class Learner:
-    """One `MAB`. Between plays its generator is empty: it is lent one to predict with."""
+    """One `MAB`. It has no generator between plays; it gets one for each prediction."""
 
     def __init__(self, mab: Any, who: str) -> None:
         self.mab, self.who = mab, who
@@ -135,7 +135,7 @@ class Learner:
         if self.untried:
             return self.untried[0]
         mab = self.mab
-        before = dict(vars(mab._imp))  # Thompson sampling notes down what it drew
+        before = dict(vars(mab._imp))  # Thompson sampling stores what it drew
         mab._rng.rng = rng
         try:
             arm = mab.predict(self._contexts(context))
@@ -156,7 +156,7 @@ class Learner:
             self.untried = tuple(arm for arm in self.untried if arm != action)
 
     def snapshot(self) -> Learner:
-        """A copy that acts. `partial_fit` replaces numbers and models, so that the tables of them are all to copy."""
+        """A copy that can act. `partial_fit` replaces numbers and models, so only the tables of them are copied."""
         other = copy.copy(self)
         other.mab = copy.copy(self.mab)
         other.mab._imp = policy = copy.copy(self.mab._imp)
@@ -171,6 +171,6 @@ class Learner:
         return np.asarray(context, dtype=np.float64)[None] if self.mab.is_contextual else None
 
     def _share_generator(self) -> None:
-        """A linear model that was fitted has a copy of the generator for its own."""
+        """Give each linear model the shared generator, because fitting gives it a copy."""
         for model in getattr(self.mab._imp, "arm_to_model", {}).values():
             model.rng = self.mab._rng

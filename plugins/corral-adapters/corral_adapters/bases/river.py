@@ -1,13 +1,13 @@
 """Any policy of `river.bandit`, by name or as an object.
 
-Each play is a `pull` over all arms and an `update`. What the policy draws comes from Corral's generator, not from its
-seed.
+Each play is a `pull` over all arms and an `update`. The policy's random numbers come from Corral's generator, not from
+its seed.
 
-Policies: BayesUCB, EpsilonGreedy, Exp3, RandomPolicy, ThompsonSampling and UCB; LinUCBDisjoint where one context is
-shared by all arms. `reward_obj` is the name of a statistic or distribution of river, like "EWMean" or "Beta", or a
-table with a name and its parameters: { name = "EWMean", fading_factor = 0.1 }. ThompsonSampling needs a distribution.
-BayesUCB and "Beta" count every reward but 0 as a success. Exp3 weighs a reward by the probability that its arm had
-before the update, which is that of the pull unless answers come late.
+Policies: BayesUCB, EpsilonGreedy, Exp3, RandomPolicy, ThompsonSampling and UCB; LinUCBDisjoint if all arms share one
+context. `reward_obj` is the name of a statistic or distribution of river, like "EWMean" or "Beta", or a table with a
+name and its parameters: { name = "EWMean", fading_factor = 0.1 }. ThompsonSampling needs a distribution. BayesUCB and
+"Beta" count every reward except 0 as a success. Exp3 weights a reward by the probability that its arm had before the
+update; this is the probability at the pull unless rewards arrive late.
 
 >>> from corral_core.protocols.problem import Problem
 >>> River("EpsilonGreedy", {"epsilon": 0.1}).resolve(Problem(arms=3)).algorithm
@@ -44,15 +44,15 @@ class River(Lifted):
     name: ClassVar[str] = "river"
     formula: ClassVar[str] = "none known"
 
-    algorithm: str = parameter(help="which policy, as river.bandit spells it: UCB, say", validator=algorithm_name)
-    settings: Any = parameter({}, help="its parameters, as a table: { delta = 1.0 }, say", validator=table)
+    algorithm: str = parameter(help="name of a policy in river.bandit, such as UCB", validator=algorithm_name)
+    settings: Any = parameter({}, help="its parameters, as a table such as { delta = 1.0 }", validator=table)
     ready: Any = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})  # one to start from
 
     @classmethod
     def wrap(cls, policy: Any) -> Self:
-        """A base of a policy of river, or of one's own: every learner starts as a copy of it.
+        """Make a base from a policy of river, or from your own policy; every learner starts as a copy of it.
 
-        It must draw from `self._rng`. One that is not river's own is copied deeply at every play.
+        It must draw from `self._rng`. A policy that is not part of river is deep-copied at every play.
 
         >>> from river import bandit
         >>> River.wrap(bandit.UCB(delta=1.0))
@@ -94,9 +94,9 @@ class River(Lifted):
         check_keys(self.settings, taken, who)
         for name, each in taken.items():
             if each.default is each.empty and name not in self.settings:
-                raise CorralError(f"{who} needs {name} among its settings")
+                raise CorralError(f"{who} needs {name} in its settings")
         if self.algorithm == "ThompsonSampling" and "reward_obj" not in self.settings:
-            raise CorralError(f'{who} needs reward_obj among its settings, a distribution like "Beta" or "Gaussian"')
+            raise CorralError(f'{who} needs reward_obj in its settings, a distribution like "Beta" or "Gaussian"')
         settings = {name: value for name, value in self.settings.items() if name != "burn_in"}
         if "reward_obj" in settings:
             settings["reward_obj"] = _reward_object(settings["reward_obj"], f"{who}: reward_obj")
@@ -104,7 +104,7 @@ class River(Lifted):
             policy = kind(**settings)
         except (TypeError, ValueError) as error:
             raise CorralError(f"{who}: {reason(error)}") from None
-        policy.burn_in = _whole(self.settings.get("burn_in", 0), f"{who}: burn_in")  # some policies lose it when made
+        policy.burn_in = _whole(self.settings.get("burn_in", 0), f"{who}: burn_in")  # some constructors ignore it
         return policy
 
 
@@ -120,7 +120,7 @@ def _policies(bandit: Any) -> dict[str, Any]:
 
 
 def _reward_object(value: Any, where: str) -> Any:
-    """A statistic or distribution of river, from its name or from a table with its name; any other object as it is."""
+    """A statistic or distribution of river, from its name or from a table with its name; other objects unchanged."""
     if not isinstance(value, (str, Mapping)):
         return value
     proba, stats = library("river.proba", "river"), library("river.stats", "river")
@@ -137,7 +137,7 @@ def _reward_object(value: Any, where: str) -> Any:
 
 
 class Drawn(random.Random):
-    """The standard library's generator, every draw of which comes from numpy's.
+    """A generator of the standard library that draws from numpy's.
 
     >>> 0 <= Drawn(np.random.default_rng(1)).randrange(6) < 6
     True
@@ -162,7 +162,7 @@ class Drawn(random.Random):
 
 
 class Learner:
-    """One policy. Between plays it has no generator: it is lent one to pull with."""
+    """One policy. It has no generator between plays; it gets one for each pull."""
 
     def __init__(self, policy: Any, who: str, arms: int, context: Any) -> None:
         self.policy, self.who, self.arms = policy, who, list(range(arms))
@@ -172,7 +172,7 @@ class Learner:
 
     def act(self, context: Any, rng: Generator) -> int:
         policy = self.policy if self.known else copy.deepcopy(self.policy)
-        before = dict(vars(policy))  # Exp3 notes down its probabilities
+        before = dict(vars(policy))  # Exp3 stores its probabilities
         try:
             _lend(policy, Drawn(rng))
             return int(policy.pull(self.arms, *self._given(context)))
@@ -193,7 +193,7 @@ class Learner:
         self._settle(context)
 
     def snapshot(self) -> Learner:
-        """A copy that acts: `learn` renews what an arm has, so that the tables of arms are all to copy."""
+        """A copy that can act. `learn` replaces the objects of an arm, so only the tables of arms are copied."""
         other = copy.copy(self)
         other.policy = copy.copy(self.policy) if self.known else copy.deepcopy(self.policy)
         if self.known:
@@ -203,7 +203,7 @@ class Learner:
         return other
 
     def _settle(self, context: Any) -> None:
-        """Pull once, to no purpose but what the policy notes down when it pulls; acting then changes nothing."""
+        """Pull once so that the policy stores what it stores at a pull; acting then changes nothing."""
         try:
             _lend(self.policy, random.Random(0))
             self.policy._pull(self.arms, *self._given(context))
@@ -213,7 +213,7 @@ class Learner:
             _lend(self.policy, None)
 
     def _renew(self, arm: int) -> None:
-        """Whatever holds this arm's statistics is about to change in place: snapshots keep the old one."""
+        """Copy what holds this arm's statistics before it changes in place; snapshots keep the old object."""
         for value in vars(self.policy).values():
             if isinstance(value, dict) and arm in value and not isinstance(value[arm], (int, float)):
                 value[arm] = copy.deepcopy(value[arm])
@@ -223,7 +223,7 @@ class Learner:
 
 
 def _lend(policy: Any, generator: random.Random | None) -> None:
-    """Have a policy draw from this generator, and every distribution that it holds too."""
+    """Let a policy, and every distribution that it holds, draw from this generator."""
     policy._rng = generator
     for held in vars(policy).values():
         for each in held.values() if isinstance(held, dict) else (held,):

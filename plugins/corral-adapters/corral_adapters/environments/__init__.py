@@ -1,1 +1,1 @@
-"""One library a file."""
+"""One file per library."""

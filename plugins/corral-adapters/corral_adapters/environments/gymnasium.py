@@ -1,12 +1,12 @@
 """Any Gymnasium environment with finitely many observations and actions: a play is an episode.
 
-Every row has an environment object of its own, and every episode starts with `reset(seed=...)`, the seed drawn from
-Corral's generator. States and actions are numbered from 0, wherever the spaces start and whether they are Discrete or
-made of several such parts (spaces.py). An episode ends when it is terminated or truncated, after `stages` steps at
-most. Nobody knows the best return, so plays carry no regret; where the environment has a table of its transitions,
-`gymnasium-table` does.
+Every row has its own environment object, and every episode starts with `reset(seed=...)`, with a seed drawn from
+Corral's generator. States and actions are numbered from 0, whether or not the spaces start at 0, and whether they are
+Discrete or composed of several such parts (spaces.py). An episode ends when it is terminated or truncated, at the
+latest after `stages` steps. The best return is unknown, so plays have no regret. If the environment has a transition
+table, `gymnasium-table` plays it with regret.
 
-`low` and `high` are the range of the mean return, by which a meta-algorithm scales what its bases earn.
+`low` and `high` are the range of the mean return; a meta-algorithm scales returns by it.
 
 >>> lake = Gymnasium("FrozenLake-v1", {"is_slippery": False}, low=0.0, high=1.0)
 >>> lake.problem.states, lake.problem.arms, lake.problem.stages
@@ -31,13 +31,13 @@ from corral_core.rows import Array, Rows, object_array
 
 
 class Instance(Rows):
-    env: Array  # a Gymnasium environment a row
-    over: Array  # whether its episode is
+    env: Array  # one Gymnasium environment per row
+    over: Array  # whether its episode is over
 
 
 @attrs.frozen
 class Known:
-    """What is the same of all environments of one kind."""
+    """What all environments with the same settings share."""
 
     problem: Problem
     actions: Finite
@@ -65,7 +65,7 @@ class Gymnasium(Made):
 
     @property
     def _found(self) -> Known:
-        """What one environment of this kind tells, found out once."""
+        """What one such environment reports, read once."""
         if not self._known:
             env = self._make()
             actions, states = (

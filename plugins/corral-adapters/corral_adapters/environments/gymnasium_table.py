@@ -1,19 +1,20 @@
-"""A finite Gymnasium environment, played from its own table of transitions: the best return is known.
+"""A finite Gymnasium environment, played from its own transition table, so the best return is known.
 
-FrozenLake, Taxi, CliffWalking and their like list in `P` what every action in every state can lead to, with which
-probability and for which reward (transitions.py), and in `initial_state_distrib` where episodes start. Nothing else is
-needed to play them: all rows take a step at once, no object of Gymnasium is stepped, and backward induction over the
-`stages` gives the optimal action-values and with them the regret of every episode. An episode ends when it is
-terminated, after `stages` steps at most.
+FrozenLake, Taxi, CliffWalking and similar environments list in `P` the possible outcomes of every action in every
+state, with probability and reward (transitions.py), and in `initial_state_distrib` where episodes start. Nothing else
+is needed to play them: all rows take a step at once, no Gymnasium object is stepped, and backward induction over the
+`stages` gives the optimal action-values and so the regret of every episode. An episode ends when it is terminated, at
+the latest after `stages` steps.
 
-`low` and `high`, the range by which a meta-algorithm scales returns, are exact where they are left out: what the worst
-policy returns in the mean, and the best. The worst may be far below any that learns: in Taxi it returns -2000, and a
-`low` of -200 leaves more of the range to bases that learn.
+`low` and `high` are the range by which a meta-algorithm scales returns. By default they are exact: the mean returns of
+the worst and the best policy. The worst may be far below any policy that learns: in Taxi it returns -2000, and
+`low = -200` leaves more of the range to bases that learn.
 
-The best policy returns 0.7442 in the mean in FrozenLake-v1 with its 100 stages, and 7.93 in Taxi with its 200; in
-CliffWalking it returns -13, with 13 stages or more.
+The best policy has a mean return of 0.7442 in FrozenLake-v1 with its 100 stages, and 7.93 in Taxi with its 200; in
+CliffWalking -13, with 13 stages or more.
 
-Where more happens than the table lists, `gymnasium` plays the environment itself; this one refuses it, if it shows.
+If more can happen than the table lists, use `gymnasium`, which plays the environment itself. This class refuses such an
+environment if it notices.
 
 >>> lake = GymnasiumTable("FrozenLake-v1")
 >>> lake.problem.states, lake.problem.arms, lake.problem.stages, round(lake.problem.high, 4)
@@ -38,12 +39,12 @@ from corral_core.protocols.parameters import parameter
 from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
 
-ROUNDING = 1e-12  # by which values of policies that return the same may differ
+ROUNDING = 1e-12  # values of policies with equal returns may differ by this
 
 
 @attrs.frozen(eq=False)
 class Known:
-    """What the table tells."""
+    """What is known from the table."""
 
     problem: Problem
     model: Model
@@ -51,12 +52,12 @@ class Known:
 
 @attrs.frozen
 class GymnasiumTable(Made, FiniteMdp):
-    """A finite environment of Gymnasium, played from its table of transitions."""
+    """A finite environment of Gymnasium, played from its transition table."""
 
     name: ClassVar[str] = "gymnasium-table"
 
-    low: float | None = parameter(None, help="least mean return; left out, that of the worst policy")
-    high: float | None = parameter(None, help="largest mean return; left out, that of the best policy")
+    low: float | None = parameter(None, help="smallest mean return (default: that of the worst policy)")
+    high: float | None = parameter(None, help="largest mean return (default: that of the best policy)")
     _known: list[Known] = attrs.field(init=False, factory=list, eq=False, repr=False, metadata={"hidden": True})
 
     @classmethod
@@ -75,7 +76,7 @@ class GymnasiumTable(Made, FiniteMdp):
 
     @property
     def _found(self) -> Known:
-        """What the table tells, found out once."""
+        """What is known from the table, read once."""
         if not self._known:
             self._known.append(self._read())
         return self._known[0]
@@ -86,11 +87,11 @@ class GymnasiumTable(Made, FiniteMdp):
         try:
             transitions = Transitions.of(env, stages)
             if not transitions.same(Transitions.of(other, stages)):
-                raise CorralError("its P differs each time it is made; give it settings that determine it")
+                raise CorralError("its P is different each time it is made; pass settings that determine it")
             transitions.doubt(env, stages)
         except CorralError as refused:
             raise CorralError(f"{self.name}: {self.id}: {refused}") from None
-        except Exception as error:  # of the environment, which is played to doubt its table
+        except Exception as error:  # raised by the environment, which is played to verify its table
             raise CorralError(f"{self.name}: {self.id} cannot be played: {reason(error)}") from error
         finally:
             env.close()
@@ -115,24 +116,24 @@ class GymnasiumTable(Made, FiniteMdp):
         return Known(problem, model)
 
     def _range(self, model: Model, start: Array, stages: int) -> tuple[float, float]:
-        """The mean returns of the worst policy and the best, unless told."""
+        """The mean returns of the worst and the best policy, unless `low` and `high` are set."""
         low = float(model.values(stages, worst)[0, 0].min(axis=-1) @ start)
         high = float(model.optimal[0, 0].max(axis=-1) @ start)
         if high - low <= ROUNDING * max(abs(low), abs(high)):
-            high = low  # a span of rounding errors would be taken for one
+            high = low  # do not scale by rounding errors
         if self.low is not None and self.high is None and not self.low < high:
             raise CorralError(
-                f"{self.name}: low must be less than {high:.6g}, what the best policy returns, not {self.low}"
+                f"{self.name}: low must be less than {high:.6g}, the return of the best policy, not {self.low}"
             )
         if self.high is not None and self.low is None and not self.high > low:
             raise CorralError(
-                f"{self.name}: high must be more than {low:.6g}, what the worst policy returns, not {self.high}"
+                f"{self.name}: high must be more than {low:.6g}, the return of the worst policy, not {self.high}"
             )
         return low if self.low is None else self.low, high if self.high is None else self.high
 
 
 def _model(transitions: Transitions, stages: int) -> Model:
-    """One world for all rows."""
+    """One model for all rows."""
     return Model.of(
         transitions.probability[None, None],
         transitions.reward[None, None],

@@ -1,4 +1,4 @@
-"""What environments of Gymnasium share, however they are played: which one it is, and how long an episode lasts."""
+"""Common part of the Gymnasium environments: which one it is, and how long an episode lasts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from corral_core.protocols.parameters import parameter
 
 @attrs.frozen
 class Made(EpisodicMdp):
-    """What gymnasium.make makes."""
+    """An environment made by gymnasium.make."""
 
-    id: str = parameter(help="which environment, as gymnasium.make takes it: FrozenLake-v1, say")
-    settings: Any = parameter({}, help="what else gymnasium.make is given, as a table", validator=table)
+    id: str = parameter(help="id of the environment for gymnasium.make, such as FrozenLake-v1")
+    settings: Any = parameter({}, help="other arguments of gymnasium.make, as a table", validator=table)
     stages: int | None = parameter(
-        None, help="most steps of an episode; left out, the environment's own limit", validator=optional(ge(1))
+        None, help="maximum number of steps per episode (default: the environment's limit)", validator=optional(ge(1))
     )
-    low: float | None = parameter(None, help="least mean return that can occur")
-    high: float | None = parameter(None, help="largest mean return that can occur")
+    low: float | None = parameter(None, help="smallest possible mean return")
+    high: float | None = parameter(None, help="largest possible mean return")
 
     def __attrs_post_init__(self) -> None:
         if self.low is not None and self.high is not None and not self.low < self.high:
@@ -40,5 +40,5 @@ class Made(EpisodicMdp):
     def _steps(self, env: Any) -> int:
         steps = env.spec.max_episode_steps
         if steps is None:
-            raise CorralError(f"{self.name}: an episode of {self.id} may last for ever; give it stages")
+            raise CorralError(f"{self.name}: an episode of {self.id} may never end; set stages")
         return int(steps)

@@ -1,6 +1,6 @@
-"""Numbers for the elements of Gymnasium's finite spaces: Discrete, MultiDiscrete, MultiBinary, and Tuples of them.
+"""Numbering of the elements of Gymnasium's finite spaces: Discrete, MultiDiscrete, MultiBinary, Tuples of them.
 
-The elements of a product are counted with the last part running fastest.
+In a product, the last part varies fastest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from corral_adapters.libraries import library
 
 @attrs.frozen(eq=False)
 class Finite:
-    """A space whose elements are made of whole numbers, each from a first value on and so many."""
+    """A space whose elements consist of integers; `parts` are (first value, number of values) of each."""
 
     parts: tuple[tuple[int, int], ...]
     take_apart: Callable[[Any], Iterator[int]]
@@ -35,7 +35,7 @@ class Finite:
         return found
 
     def element(self, number: int) -> Any:
-        """The element of this number, as the environment wants it."""
+        """The element of this number, as the environment expects it."""
         values = []
         for first, count in reversed(self.parts):
             values.append(first + number % count)
@@ -44,7 +44,7 @@ class Finite:
 
 
 def finite(space: Any) -> Finite | None:
-    """A space of these kinds; None for any other."""
+    """The numbering of a space, or None if the space is not one of these kinds."""
     spaces = library("gymnasium.spaces", "gymnasium")
     if isinstance(space, spaces.Discrete):
         return Finite(((int(space.start), int(space.n)),), lambda element: iter((int(element),)), next)

@@ -1,1 +1,1 @@
-"""Experiments, a TOML file each."""
+"""Experiments, one TOML file each."""

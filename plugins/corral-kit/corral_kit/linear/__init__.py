@@ -1,12 +1,12 @@
-"""What bases and environments that go by features share: several plugins build on it.
+"""Building blocks for bases and environments with features, shared by several plugins.
 
 featured      a base that models rewards by the first d features, and its parameters
-arms          upper confidence bounds of finitely many arms, and the best one
+arms          upper confidence bounds of finitely many arms, and the best arm
 ridge         ridge regression in lockstep
-packing       symmetric matrices as policies keep them
-optimism      optimism over an ellipsoid around an estimate, with policies that rarely change
-levels        going down levels of independent samples
-contexts      environments whose contexts are drawn anew at every play
+packing       symmetric matrices as policies store them
+optimism      optimism over an ellipsoid around an estimate, with rare policy changes
+levels        algorithms that go down levels of independent samples
+contexts      environments that draw new contexts at every play
 fixed_arms    environments whose arms keep their features
 directions    random directions
 """

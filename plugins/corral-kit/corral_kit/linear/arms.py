@@ -1,4 +1,4 @@
-"""What linear bases do with finitely many arms: their features, their upper confidence bounds, the best one.
+"""Finitely many arms in linear bases: their features, their upper confidence bounds, the best arm.
 
 >>> features = np.array([[[1.0, 0.0], [0.0, 2.0]]])
 >>> index = upper_bounds(features, np.zeros((1, 2)), np.eye(2)[None], np.ones(1))
@@ -16,17 +16,17 @@ import numpy as np
 from corral_core.errors import CorralError
 from corral_core.rows import Array
 
-quietly = np.errstate(invalid="ignore", over="ignore")  # `best_arm` names what is not finite
+quietly = np.errstate(invalid="ignore", over="ignore")  # `best_arm` reports what is not finite
 
 
 def played(features: Array, action: Array) -> Array:
-    """Of (rows, arms, d) features, those of the arm that each row played."""
+    """The features of the arm that each row played, from (rows, arms, d) features."""
     found: Array = features[np.arange(len(action)), action]
     return found
 
 
 def best_arm(index: Array, mask: Array | None) -> Array:
-    """The arm of largest index among those the mask leaves, the lowest number on ties."""
+    """The available arm with the largest index; ties go to the lowest number."""
     finite = np.isfinite(index)
     if mask is not None:
         finite |= ~mask

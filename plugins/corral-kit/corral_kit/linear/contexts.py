@@ -1,8 +1,8 @@
-"""Finite arms whose contexts are drawn anew at every play, not all of them there where that is asked for.
+"""Finite arms with new contexts at every play; optionally some arms are unavailable.
 
-A subclass says how contexts are drawn and what their means are. With `available` < 1 every arm is there at a play with
-that probability, independently of the others, of the row and of the play; where none is, one arm drawn uniformly is.
-Rewards are Gaussian, unless it says otherwise, and regret is against the best arm that is there.
+A subclass defines how contexts are drawn and what their means are. With `available` < 1 each arm is available at a play
+with that probability, independently of other arms, rows and plays. If none is, one uniformly drawn arm is available.
+Noise is Gaussian unless the subclass overrides `payoff`, and regret is against the best available arm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class ContextualBandit(Bandit):
-    """What all environments with changing contexts and finite arms share."""
+    """Common part of environments with changing contexts and finite arms."""
 
     mean_range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     shared: ClassVar[bool] = False  # one context for all arms
@@ -33,7 +33,7 @@ class ContextualBandit(Bandit):
     noise: float = parameter(0.3, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     available: float = parameter(
         1.0,
-        help="probability with which each arm is there at a play; one at least always is",
+        help="probability that an arm is available at a play; at least one always is",
         validator=and_(gt(0), le(1)),
     )
 
@@ -43,7 +43,7 @@ class ContextualBandit(Bandit):
 
     @abstractmethod
     def draw_contexts(self, instance: Any, rng: Generator) -> Array:
-        """Features of this play: (rows, arms, dimension), or (rows, dimension) where one context is shared."""
+        """Features of this play: (rows, arms, dimension), or (rows, dimension) if one context is shared."""
 
     @abstractmethod
     def means(self, instance: Any, features: Array) -> Array:
@@ -69,7 +69,7 @@ class ContextualBandit(Bandit):
         if self.available == 1:
             return Observation(features)
         uniform = rng.random((len(features), self.arms))
-        # the least number is as likely to be any arm's, so that arm is the one drawn where none survived
+        # each arm is equally likely to have the smallest number, so that arm is the one drawn if none is available
         return Observation(features, uniform <= np.maximum(uniform.min(axis=1, keepdims=True), self.available))
 
     def pay(self, instance: Any, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
@@ -79,5 +79,5 @@ class ContextualBandit(Bandit):
         return self.payoff(mean, rng), there.max(axis=1) - mean
 
     def payoff(self, mean: Array, rng: Generator) -> Array:
-        """What arms of these means pay."""
+        """Rewards of arms with these means."""
         return noisy(mean, self.noise, rng)

@@ -1,8 +1,8 @@
 """Random directions: on the sphere, and in dyadic blocks of coordinates.
 
-The blocks are [0], [1], [2, 3], [4..7], ...: each doubles what came before, so that the first 1, 2, 4, 8, ...
-coordinates are whole blocks. A vector with a uniform direction in each of J blocks and the length 1/sqrt(J) there has
-norm 1 and the same energy in every block: no scale tells how many coordinates matter.
+The blocks are [0], [1], [2, 3], [4..7], ...: each doubles the total, so the first 1, 2, 4, 8, ... coordinates are whole
+blocks. A vector with a uniform direction and length 1/sqrt(J) in each of J blocks has norm 1 and the same energy in
+every block: the scale does not reveal how many coordinates matter.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def sphere(rng: Generator, *shape: int) -> Array:
 
 
 def normalised(vectors: Array) -> Array:
-    """These vectors, in place, with norm 1 along the last axis."""
+    """Normalise these vectors in place to norm 1 along the last axis."""
     vectors /= np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     return vectors
 
 
 def in_blocks(vectors: Array) -> Array:
-    """These vectors, in place, with equal energy in every dyadic block of the last axis, and norm 1."""
+    """Rescale these vectors in place to equal energy in every dyadic block of the last axis, and norm 1."""
     first, size = blocks(vectors.shape[-1])
     energy = np.add.reduceat(vectors * vectors, first, axis=-1)
     vectors *= np.repeat(1 / np.sqrt(len(first) * energy), size, axis=-1)
@@ -38,13 +38,13 @@ def in_blocks(vectors: Array) -> Array:
 
 @cache
 def blocks(dimension: int) -> tuple[Array, Array]:
-    """The first coordinate of every dyadic block, and how many it has."""
+    """The first coordinate and the size of every dyadic block."""
     first = np.concatenate([[0], 1 << np.arange(dimension.bit_length() - 1)])
     return first, np.diff(first, append=dimension)
 
 
 def check_blocks(name: str, dimension: int, relevant: int) -> None:
-    """Refuse, in one sentence, coordinates that are no whole number of dyadic blocks."""
+    """Raise an error unless both numbers of coordinates are whole dyadic blocks."""
     for what, value in (("dimension", dimension), ("relevant", relevant)):
         if value & (value - 1):
             near = 1 << round(math.log2(value))
@@ -53,7 +53,7 @@ def check_blocks(name: str, dimension: int, relevant: int) -> None:
 
 
 def check_relevant(name: str, dimension: int, relevant: int) -> None:
-    """Refuse more coordinates that matter than there are."""
+    """Raise an error if more coordinates matter than there are."""
     if relevant > dimension:
         raise CorralError(f"{name}: relevant must be at most the dimension {dimension}, not {relevant}")
 
@@ -66,6 +66,6 @@ def leading(vectors: Array, dimension: int) -> Array:
 
 
 def inner(features: Array, theta: Array) -> Array:
-    """<a, theta> of every arm: (rows, arms) from features (rows, arms, dimension) and a theta a row."""
+    """<a, theta> of every arm: (rows, arms) from features (rows, arms, dimension) and one theta per row."""
     products: Array = (features @ theta[:, :, None])[:, :, 0]
     return products

@@ -1,4 +1,4 @@
-"""What bases that go by features share: their parameters, and how they come to see the features of arms."""
+"""Common part of bases with features: their parameters, and how they get the features of arms."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array
 from corral_core.selection.validation import features_in
 
-MODERATE: Any = and_(ge(0.0), le(1e9))  # beyond, floating-point numbers end before the algorithm does
+MODERATE: Any = and_(ge(0.0), le(1e9))  # larger values would overflow
 
 
 @attrs.frozen
 class Featured(Base):
-    """A base that models rewards by the first d features of what it plays.
+    """A base that models rewards by the first d features of its actions.
 
-    Where the same finitely many arms are there at every play, their features are shown before the first, and a policy
-    is one of them; else every observation shows what is there.
+    If the same finitely many arms are available at every play, their features are shown before the first play, and a
+    policy is one arm. Otherwise every observation shows the features.
     """
 
-    takes_shared: ClassVar[bool] = False  # whether one context for all arms will do
+    takes_shared: ClassVar[bool] = False  # whether one context for all arms is enough
 
-    scale: float = knob(1.0, help="multiplies the confidence width; 1 is the source's", validator=MODERATE)
+    scale: float = knob(1.0, help="factor of the confidence width; 1 in the source", validator=MODERATE)
     dimension: int = fitted(help="d: only the first d features are used", validator=ge(1))
     noise: float = fitted(help="sub-Gaussian scale sigma of the rewards", validator=ge(0))
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)), knob=True)
@@ -38,7 +38,7 @@ class Featured(Base):
         if problem.shared and not self.takes_shared:
             raise CorralError(
                 f"{self.name} needs features of every arm; {problem.environment} has one context for all of them, "
-                f"which is what disjoint-linucb of corral-linucb is for"
+                f"so use disjoint-linucb of corral-linucb"
             )
         needs_all_arms(self, problem)
         return attrs.evolve(super().resolve(problem), problem=problem)
@@ -47,17 +47,17 @@ class Featured(Base):
     def resolved(self) -> Problem:
         """The problem that this base was fitted to."""
         if self.problem is None:
-            raise CorralError(f"{self.name} does not know its problem: call resolve(problem) on it first")
+            raise CorralError(f"{self.name} has not been fitted to a problem: call resolve(problem) first")
         return self.problem
 
     @property
     def fixed(self) -> bool:
-        """Whether the same finitely many arms are there at every play."""
+        """Whether the same finitely many arms are available at every play."""
         problem = self.resolved
         return problem.actions == "finite" and not (problem.changing or problem.masked)
 
     def shown(self, given: Any) -> Array | None:
-        """The features of fixed arms, (rows, arms, d); None where every observation shows them."""
+        """The features of fixed arms, (rows, arms, d); None if every observation shows them."""
         if not self.fixed:
             return None
         environment = self.resolved.environment
@@ -67,7 +67,7 @@ class Featured(Base):
         return np.array(given.features[..., : self.dimension], dtype=np.float64)
 
     def observed(self, observation: Observation) -> Array:
-        """The first d features that are seen at this play."""
+        """The first d features of this play's observation."""
         if observation.features is None:
             raise CorralError(f"{self.name} needs features at every play; {self.resolved.environment} shows none")
         return observation.features[..., : self.dimension]
@@ -77,18 +77,18 @@ class Featured(Base):
 class Linear(Featured):
     """A base with a ridge regression of the rewards on the features.
 
-    Policies for what changes from play to play keep V^-1 in single precision, which is enough for features of length
+    If arms change from play to play, policies store V^-1 in single precision, which is enough for features of length
     about sqrt(lambda).
     """
 
     masks: ClassVar[bool] = True
 
     penalty: float = parameter(1.0, help="lambda of the ridge regression", validator=and_(ge(1e-9), le(1e9)))
-    norm: float = parameter(1.0, help="bound S on the norm of theta", validator=MODERATE)
+    norm: float = parameter(1.0, help="upper bound S on the norm of theta", validator=MODERATE)
 
 
 def needs_all_arms(base: Base, problem: Problem) -> None:
-    """Refuse a number of arms that is not the problem's."""
+    """Raise an error if the base has another number of arms than the problem."""
     arms = getattr(base, "arms", None)
     if arms is not None and problem.arms is not None and arms != problem.arms:
         raise CorralError(f"{base.name} plays all {problem.arms} arms of {problem.environment}; leave arms out")

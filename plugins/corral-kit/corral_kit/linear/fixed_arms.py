@@ -1,8 +1,8 @@
-"""Fixed arms with features, which every base is shown before the first play.
+"""Fixed arms with features, which are shown to every base before the first play.
 
-A subclass of `FixedArms` says what the means are, how arms of a mean pay, and, where it is not uniform on the unit
-cube, how features are drawn. Where more than its mean decides how an arm pays, a subclass of `ArmsWithFeatures` says
-`pay` itself.
+A subclass of `FixedArms` defines the means, the rewards of an arm with a given mean and, if features are not uniform on
+the unit cube, how they are drawn. If rewards depend on more than the mean, derive from `ArmsWithFeatures` and define
+`pay`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class FixedInstance(Rows):
 
 @attrs.frozen
 class ArmsWithFeatures(Bandit):
-    """What arms with fixed features share; by default features are uniform on the unit cube."""
+    """Common part of arms with fixed features; by default features are uniform on the unit cube."""
 
     arms: int = parameter(50, help="number of arms", validator=ge(1))
     dimension: int = parameter(2, help="number of features of an arm", validator=ge(1))
@@ -36,7 +36,7 @@ class ArmsWithFeatures(Bandit):
     @property
     @abstractmethod
     def mean_range(self) -> tuple[float, float]:
-        """Lowest and highest mean that can occur."""
+        """Lowest and highest possible mean."""
 
     @abstractmethod
     def draw_means(self, features: Array, rng: Generator) -> Array:
@@ -44,7 +44,7 @@ class ArmsWithFeatures(Bandit):
 
     @property
     def sub_gaussian_noise(self) -> float | None:
-        """The scale of the noise, where it is sub-Gaussian."""
+        """The scale of the noise if it is sub-Gaussian, else None."""
         return None
 
     def draw_features(self, rows: int, rng: Generator) -> Array:
@@ -67,11 +67,11 @@ class ArmsWithFeatures(Bandit):
 
 @attrs.frozen
 class FixedArms(ArmsWithFeatures):
-    """Arms with fixed features whose payoffs depend on their means alone."""
+    """Arms with fixed features whose rewards depend only on their means."""
 
     @abstractmethod
     def payoff(self, mean: Array, rng: Generator) -> Array:
-        """What arms of these means pay."""
+        """Rewards of arms with these means."""
 
     def pay(
         self, instance: FixedInstance, observation: Observation, action: Array, rng: Generator
@@ -81,5 +81,5 @@ class FixedArms(ArmsWithFeatures):
 
 
 def cube_means(features: Array, rng: Generator) -> Array:
-    """<a, theta> of every arm, (rows, arms), with a theta uniform on the unit cube in every row."""
+    """<a, theta> of every arm, (rows, arms), with one theta per row, uniform on the unit cube."""
     return inner(features, rng.random((len(features), features.shape[2])))

@@ -1,17 +1,17 @@
-"""What algorithms in levels share: going down the levels, their policies, and who learns from a play.
+"""Common part of algorithms with levels: going down the levels, their policies, and which level learns from a play.
 
-Every level has an estimate of its own, and learns only from the plays that it decided by width, so that the rewards
-that a level learns from are independent given what was played. A play begins at level 1 with every arm a candidate; at
-level l, with the widths w of the candidates and a unit u:
+Every level has its own estimate and learns only from the plays that it decided by width, so the rewards that a level
+learns from are independent given what was played. A play begins at level 1 with every arm a candidate; at level l, with
+the widths w of the candidates and a unit u:
 
-- all w <= u/sqrt(T): play the candidate of largest index, and learn nothing;
+- all w <= u/sqrt(T): play the candidate of largest index, and no level learns;
 - all w <= u 2^-l: go to the next level with the candidates within u 2^(1-l) of the largest index;
 - else: play the candidate of largest w, and let level l learn.
 
-Ties go to the lowest index. What a width and an index are, and how many levels there are, the algorithms say; the last
-level decides where 2^-levels <= 1/sqrt(T).
+Ties go to the lowest index. The algorithms define width, index and the number of levels. If 2^-levels <= 1/sqrt(T), the
+last level always decides.
 
-Source: Auer, "Using confidence bounds for exploitation-exploration trade-offs", 2002, whose construction it is.
+Source of the construction: Auer, "Using confidence bounds for exploitation-exploration trade-offs", 2002.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class State(Rows):
 
 
 class Levels(Rows):
-    """The policy where arms change from play to play: all levels."""
+    """The policy if arms change from play to play: all levels."""
 
     theta: Array  # (rows, levels, d)
     inverse: Array  # (rows, levels, d (d + 1)/2), packed
@@ -52,7 +52,7 @@ class Levels(Rows):
 
 
 class Decision(Rows):
-    """What is played, and the policy where arms are fixed."""
+    """What is played; also the policy if arms are fixed."""
 
     action: Array
     level: Array  # which level learns, from 0; `NOBODY`: none
@@ -60,7 +60,7 @@ class Decision(Rows):
 
 @attrs.frozen
 class InLevels(Linear):
-    """An algorithm in levels of independent samples."""
+    """An algorithm with levels of independent samples."""
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
     horizon: int = fitted(help="number of plays T", validator=ge(1))
@@ -70,7 +70,7 @@ class InLevels(Linear):
     @property
     @abstractmethod
     def levels(self) -> int:
-        """How many."""
+        """The number of levels."""
 
     @property
     @abstractmethod
@@ -79,7 +79,7 @@ class InLevels(Linear):
 
     @abstractmethod
     def _index(self, mean: Array, width: Array) -> Array:
-        """By what candidates are compared, from <x, theta> and w."""
+        """The index by which candidates are compared, from <x, theta> and w."""
 
     def _theta(self, state: Any, rows: Array) -> Array:
         """The estimates of all levels: (rows, levels, d)."""
@@ -88,7 +88,7 @@ class InLevels(Linear):
 
     @abstractmethod
     def _teach(self, state: Any, rows: Array, level: Array, action: Array, x: Array, reward: Array) -> None:
-        """Let this level of each of these rows learn a play."""
+        """Let the given level of each row learn from a play."""
 
     # --- Base ---
 
@@ -108,7 +108,7 @@ class InLevels(Linear):
 
     @quietly
     def _decide(self, theta: Array, inverse: Array, factor: Array, features: Array, mask: Array | None) -> Decision:
-        """Down the levels, with the rows that no level has decided yet."""
+        """Go down the levels with the rows that no level has decided yet."""
         undecided = np.arange(len(features))
         candidates = np.ones(features.shape[:2], dtype=bool) if mask is None else mask.copy()
         action, level = np.zeros(len(features), dtype=np.intp), np.full(len(features), NOBODY)

@@ -1,12 +1,12 @@
-"""What optimistic bases share: their parameters, their bound, and policies that rarely change.
+"""Common part of optimistic bases: their parameters, their bound, and rare policy changes.
 
 Optimism in the face of uncertainty: with V = lambda I + sum x x^T and theta the ridge estimate, play the action of the
 largest <a, theta> + beta ||a||_{V^-1}, where
 
     beta = scale (sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S)
 
-Rare switching (Theorem 4 of the source): the policy changes only when det V has grown by the factor 1 + C since it last
-did, which happens at most d ln(1 + s L^2/(lambda d))/ln(1 + C) times and costs a factor sqrt(1 + C) of regret.
+Rare switching (Theorem 4 of the source): the policy changes only when det V has grown by the factor 1 + C since the
+last change. This happens at most d ln(1 + s L^2/(lambda d))/ln(1 + C) times and costs a factor sqrt(1 + C) of regret.
 
 Bound (Theorem 3, with L^2 where the source prints L), for lambda >= max(1, L^2): with probability 1 - delta, for all s,
 
@@ -40,10 +40,10 @@ from corral_kit.linear.ridge import Ridge, radius
 
 
 class Beliefs(Rows):
-    """The policy where actions change from play to play: all that the index of an action needs."""
+    """The policy if actions change from play to play: everything that the index of an action needs."""
 
     theta: Array  # (rows, d)
-    inverse: Array  # (rows, d (d + 1)/2), V^-1, of which half says it all
+    inverse: Array  # (rows, d (d + 1)/2), the upper half of V^-1
     radius: Array  # (rows,), beta
 
 
@@ -52,22 +52,22 @@ class State(Rows):
     scale: Array
     delta: Array
     epsilon: Array | None = None
-    arms: Any = None  # what is known of fixed arms
-    in_force: InForce | None = None  # where the policy rarely changes; since: ln det V - d ln lambda
+    arms: Any = None  # what is known about fixed arms
+    in_force: InForce | None = None  # if the policy rarely changes; since: ln det V - d ln lambda
 
 
 @attrs.frozen
 class Optimistic(Linear):
-    """Plays what could be best in a confidence ellipsoid."""
+    """Plays the action that could be best in a confidence ellipsoid."""
 
     formula: ClassVar[str] = "4 beta sqrt(s d ln(1 + s L^2/(lambda d))), beta with ln det V at its largest"
     learns_from_others: ClassVar[bool] = True
 
     switching: float = parameter(
-        0.0, help="C: the policy changes only when det V has grown by 1 + C; 0: at every play", validator=MODERATE
+        0.0, help="C: the policy changes only if det V has grown by the factor 1 + C; 0: always", validator=MODERATE
     )
     length: float = parameter(
-        1.0, help="bound L on the norm of an action's features; only U needs it", validator=and_(gt(0), le(1e9))
+        1.0, help="upper bound L on the norm of an action's features; used only for U", validator=and_(gt(0), le(1e9))
     )
 
     @classmethod
@@ -76,12 +76,12 @@ class Optimistic(Linear):
 
     @property
     def parameters(self) -> int:
-        """How many numbers the model has."""
+        """Number of parameters of the model."""
         return self.dimension
 
     @property
     def squared_length(self) -> float:
-        """L^2, of the features as the model sees them."""
+        """L^2 for the features as the model sees them."""
         return self.length**2
 
     # --- what the bases differ in ---
@@ -92,15 +92,15 @@ class Optimistic(Linear):
 
     @abstractmethod
     def _fresh(self, given: Any) -> State:
-        """A state that has learned nothing, without a policy in force."""
+        """A state that has learned nothing, without a current policy."""
 
     @abstractmethod
     def _current(self, state: State, rows: Array) -> Any:
-        """The policy that follows from all that these rows have learned."""
+        """The policy computed from everything that these rows have learned."""
 
     @abstractmethod
     def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
-        """Take these plays into the estimate."""
+        """Add these plays to the estimate."""
 
     def _log_determinant(self, state: State, rows: Array) -> Array:
         """ln det V - d ln lambda of these rows."""
@@ -160,7 +160,7 @@ class Optimistic(Linear):
         return self._bound(delta, self.noise * math.sqrt(self.parameters), 0.0)
 
     def _bound(self, delta: float, c: float, epsilon: float) -> Bound:
-        """U with epsilon of misspecification, and its shape c sqrt(s) + epsilon sqrt(d) s."""
+        """U with misspecification epsilon, and its shape c sqrt(s) + epsilon sqrt(d) s."""
         d, slack = self.parameters, math.sqrt(1 + self.switching)
 
         def literal(s: Array) -> Array:
@@ -175,5 +175,5 @@ class Optimistic(Linear):
 
 
 def beliefs(theta: Array, inverse: Array, radius: Array) -> Beliefs:
-    """A policy of single precision, which step 1 plays with too, so that replays are exact."""
+    """A policy in single precision; step 1 plays with it too, so replays are exact."""
     return Beliefs(single(theta), packed(inverse), single(radius))

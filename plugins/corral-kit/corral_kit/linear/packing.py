@@ -1,4 +1,4 @@
-"""What policies keep, in single precision; of symmetric matrices the upper half alone.
+"""Arrays as policies store them: in single precision, and only the upper half of symmetric matrices.
 
 >>> packed(np.array([[[2.0, 1.0], [1.0, 3.0]]]))
 array([[2., 1., 3.]], dtype=float32)
@@ -23,14 +23,14 @@ def packed(matrices: Array) -> Array:
     return single(matrices.reshape(*front, d * d).take(_upper(d), axis=-1))
 
 
-@np.errstate(over="ignore")  # `best_arm` names what is not finite
+@np.errstate(over="ignore")  # `best_arm` reports what is not finite
 def single(values: Array) -> Array:
-    """In single precision; beyond its range, infinite."""
+    """Values in single precision; infinite if beyond its range."""
     return values.astype(np.float32)
 
 
 def unpacked(halves: Array) -> Array:
-    """What `packed` packed, as (..., d, d)."""
+    """The inverse of `packed`: (..., d, d) matrices."""
     *front, size = halves.shape
     d = (math.isqrt(8 * size + 1) - 1) // 2
     whole: Array = halves.take(_places(d), axis=-1)
@@ -39,14 +39,14 @@ def unpacked(halves: Array) -> Array:
 
 @functools.cache
 def _upper(d: int) -> Array:
-    """Where the upper half lies in a flat d x d matrix."""
+    """Positions of the upper half in a flat d x d matrix."""
     row, column = np.triu_indices(d)
     return row * d + column
 
 
 @functools.cache
 def _places(d: int) -> Array:
-    """For every place of a flat d x d matrix, where its value lies in the half."""
+    """For every position of a flat d x d matrix, the position of its value in the half."""
     places = np.zeros((d, d), dtype=np.intp)
     places[np.triu_indices(d)] = np.arange(d * (d + 1) // 2)
     return np.maximum(places, places.T).reshape(-1)

@@ -1,12 +1,12 @@
-"""Ridge regression in lockstep: the estimate under every linear base.
+"""Ridge regression in lockstep: the estimate of every linear base.
 
 V = lambda I + sum x x^T, theta = V^-1 sum x y. A play costs one rank-one update (Sherman-Morrison),
 
     u = V^-1 x,  V^-1 <- V^-1 - u u^T/(1 + x^T u),  theta <- theta + u (y - x^T theta)/(1 + x^T u),
 
-and ln det V grows by ln(1 + x^T u). Rounding errors would pile up, so that the last plays are kept, and everything is
-computed anew from V itself when they fill their place, or at once where x is so long (||x||^2 above `LONG` lambda) that
-the update loses digits. An eigenvalue of V that is lost in rounding counts as lambda, the least it can be.
+and ln det V grows by ln(1 + x^T u). To stop rounding errors from accumulating, recent plays are kept and everything is
+recomputed from V itself when their buffer is full, or at once if x is so long (||x||^2 above `LONG` lambda) that the
+update loses digits. An eigenvalue of V that is lost in rounding is set to lambda, its minimum.
 
 >>> ridge = Ridge.fresh(1, 2, 1.0)
 >>> _ = learn(ridge, np.array([0]), np.array([[1.0, 0.0]]), np.array([2.0]))
@@ -23,14 +23,14 @@ import numpy as np
 
 from corral_core.rows import Array, Rows
 
-CACHED = 2**15  # numbers that stay in the cache
+CACHED = 2**15  # number of values that fit into the cache
 LONG = 1e8
-SINGULAR = 1e12  # where V is larger than this many lambda, its smallest eigenvalues may be rounding errors
-ROUNDING = 1e-14  # and are, below this part of the largest
+SINGULAR = 1e12  # if V is larger than this times lambda, its smallest eigenvalues may be rounding errors
+ROUNDING = 1e-14  # eigenvalues below this part of the largest are rounding errors
 
 
 class Ridge(Rows):
-    """One regression a row, or several: then every array has (rows, regressions) in front."""
+    """One regression per row; or several, with (rows, regressions) as the first axes of every array."""
 
     inverse: Array  # (rows, d, d), V^-1
     theta: Array  # (rows, d)
@@ -38,13 +38,13 @@ class Ridge(Rows):
     plays: Array  # (rows,)
     response: Array  # (rows, d), sum x y
     gram: Array  # (rows, d, d), V without the plays in `recent`
-    recent: Array  # (rows, size, d), the plays since V was last brought up to date, and zeros
-    filled: Array  # (rows,), how many
+    recent: Array  # (rows, size, d), the plays since V was last updated, and zeros
+    filled: Array  # (rows,), number of recent plays
     penalty: Array  # (rows,), lambda
 
     @classmethod
     def fresh(cls, rows: int | tuple[int, ...], dimension: int, penalty: float) -> Ridge:
-        """Regressions that have seen nothing."""
+        """Regressions without any plays."""
         front = (rows,) if isinstance(rows, int) else rows
         unit = np.broadcast_to(np.eye(dimension), (*front, dimension, dimension))
         return cls(
@@ -60,7 +60,7 @@ class Ridge(Rows):
         )
 
     def flat(self) -> Ridge:
-        """Several regressions a row as one a row, regression j of row i at i * regressions + j, sharing memory."""
+        """Several regressions per row as one per row, j of row i at i * regressions + j, sharing memory."""
         front = self.plays.ndim
         return self.replace(**{name: value.reshape(-1, *value.shape[front:]) for name, value in self._values()})
 
@@ -71,11 +71,11 @@ class Step(NamedTuple):
     direction: Array  # u = V^-1 x, before the play
     shrink: Array  # 1/(1 + x^T u)
     move: Array  # (y - x^T theta)/(1 + x^T u)
-    rebuilt: Array  # which of the rows were computed anew
+    rebuilt: Array  # which rows were recomputed
 
 
 def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
-    """One more play in each of these (distinct) rows, in place."""
+    """Add one play to each of these (distinct) rows, in place."""
     direction, shrink = _shrink(ridge.inverse, rows, x)
     theta = ridge.theta.take(rows, axis=0)
     move = (y - np.einsum("ni,ni->n", x, theta)) * shrink
@@ -96,7 +96,7 @@ def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
 
 
 def _shrink(inverse: Array, rows: Array, x: Array) -> tuple[Array, Array]:
-    """The rank-one update of V^-1, in place, for as many rows at a time as stay in the cache."""
+    """The rank-one update of V^-1, in place, for as many rows at a time as fit into the cache."""
     direction, shrink = np.empty_like(x), np.empty(len(x))
     some = max(1, CACHED // x.shape[1] ** 2)
     for first in range(0, len(rows), some):
@@ -112,7 +112,7 @@ def _shrink(inverse: Array, rows: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _rebuild(ridge: Ridge, rows: Array) -> None:
-    """Everything from V, which takes in the recent plays."""
+    """Add the recent plays to V and recompute everything from it."""
     recent = ridge.recent.take(rows, axis=0)
     gram = ridge.gram.take(rows, axis=0) + recent.transpose(0, 2, 1) @ recent
     inverse, log_determinant = _inverted(gram, ridge.penalty.take(rows))
@@ -135,7 +135,7 @@ def _inverted(gram: Array, penalty: Array) -> tuple[Array, Array]:
 
 
 def _inverted_by_axes(gram: Array, penalty: Array) -> tuple[Array, Array]:
-    """The same where eigenvalues may be lost in rounding."""
+    """The same if eigenvalues may be lost in rounding."""
     eigenvalues, basis = np.linalg.eigh(gram)
     least = np.maximum(ROUNDING * eigenvalues[:, -1:], penalty[:, None])
     eigenvalues = np.where(eigenvalues > least, eigenvalues, penalty[:, None])

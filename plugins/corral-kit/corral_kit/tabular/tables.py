@@ -1,7 +1,7 @@
-"""Policies that are tables: for every stage and state an action, or the actions among which one is drawn.
+"""Tables as policies: for every stage and state one action, or the actions among which one is drawn.
 
-A policy is kept for every play, so a table is as small as it can be: a byte for an action (two or eight where there are
-more than 127), a bit for an action that may be drawn.
+One policy is kept per play, so tables are as small as possible: one byte per action (two or eight if there are more
+than 127), or one bit for each action that may be drawn.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class Table(Rows):
 
 
 class Ties(Rows):
-    """With probability epsilon any action, else one of the best, drawn uniformly."""
+    """A uniformly random action with probability epsilon, else one of the best, drawn uniformly."""
 
-    best: Array  # (rows, stages, states, bytes), a bit an action
+    best: Array  # (rows, stages, states, bytes), one bit per action
     epsilon: Array  # (rows,)
 
 
 def table(values: Array) -> Table:
-    """The best action by action-values (rows, stages, states, actions); of equal ones that of the lowest number."""
+    """The best action by action-values (rows, stages, states, actions); ties go to the lowest number."""
     actions = values.shape[-1]
     return Table(values.argmax(axis=-1).astype(np.int8 if actions <= 127 else arm_type(actions)))
 
@@ -39,14 +39,14 @@ def ties(values: Array, epsilon: Array) -> Ties:
 
 
 def look_up(policy: Table, observation: Observation) -> Array:
-    """The action of every row where it is."""
+    """The action of every row at its stage and state."""
     rows = np.arange(len(policy))
     found: Array = policy.action[rows, observation.stage, observation.state].astype(np.intp)
     return found
 
 
 def draw(policy: Ties, observation: Observation, actions: int, rng: Generator) -> Array:
-    """An action for every row where it is."""
+    """Draw an action for every row at its stage and state."""
     rows = np.arange(len(policy))
     uniform = rng.random((len(rows), 2))
     bits = policy.best[rows, observation.stage, observation.state]

@@ -1,4 +1,4 @@
-"""What bases share that learn a finite MDP: their sizes, and the steps of an episode as flat arrays."""
+"""Common part of bases that learn a finite MDP: their sizes, and the steps of episodes as flat arrays."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class Tabular(Base):
-    """A base for episodes in finitely many states, which learns from every trajectory alike, whoever acted."""
+    """A base for episodes in finitely many states. It learns from any trajectory, no matter which base acted."""
 
     episodic: ClassVar[bool] = True
     learns_from_others: ClassVar[bool] = True
 
     arms: int = fitted(help="number of actions", validator=ge(1))
     states: int = fitted(help="number of states", validator=ge(1))
-    stages: int = fitted(help="most steps H of an episode", validator=ge(1))
-    fixed_length: bool = fitted(help="whether every episode takes all its stages; else some may end early")
+    stages: int = fitted(help="maximum number H of steps per episode", validator=ge(1))
+    fixed_length: bool = fitted(help="whether every episode takes all its stages; otherwise some may end early")
 
     def resolve(self, problem: Problem) -> Self:
         found = super().resolve(problem)
@@ -37,12 +37,12 @@ class Tabular(Base):
 
     @property
     def outcomes(self) -> int:
-        """What a step can lead to: every state and, where episodes may end early, their end."""
+        """Number of outcomes of a step: every state and, if episodes may end early, their end."""
         return self.states + (not self.fixed_length)
 
     @property
     def counted(self) -> int:
-        """Bytes a row that a number for every state, action and outcome takes."""
+        """Bytes per row of one number for every state, action and outcome."""
         return 8 * self.states * self.arms * self.outcomes
 
     def steps(self, rows: Array, trajectory: Trajectory) -> Steps:
@@ -56,7 +56,7 @@ class Tabular(Base):
         if self.fixed_length and ended.any():
             taken = int(stage[ended.argmax()]) + 1
             raise CorralError(
-                f"{self.name} was told that every episode takes all its {self.stages} stages; one ended after {taken}"
+                f"{self.name} expects every episode to take all its {self.stages} stages, but one ended after {taken}"
             )
         return Steps(
             learner=rows[episode],
@@ -71,12 +71,12 @@ class Tabular(Base):
 
 @attrs.frozen(eq=False)
 class Steps:
-    """Steps of episodes, all of them in one line."""
+    """All steps of some episodes as flat arrays."""
 
     learner: Array
     stage: Array
     state: Array
     action: Array
     reward: Array
-    outcome: Array  # the next state, or `states` where the episode ended early
-    last: Array  # whether it was that of the last stage, after which nothing comes
+    outcome: Array  # the next state, or `states` if the episode ended early
+    last: Array  # whether it was the step of the last stage

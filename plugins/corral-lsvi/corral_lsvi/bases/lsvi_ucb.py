@@ -1,35 +1,35 @@
 """LSVI-UCB: least-squares value iteration with optimism, on the first d of D features of actions in states.
 
-Before an episode, for h = H..1 and with V_{H+1} = 0, over all that was seen at stage h,
+Before each episode, for h = H..1 and with V_{H+1} = 0, with sums over all past steps at stage h,
 
     Lambda_h  = lambda I + sum phi phi^T,
     w_h       = Lambda_h^-1 sum phi (r + V_{h+1}(s')),
     Q_h(s, a) = min(<phi(s, a), w_h> + beta ||phi(s, a)||_{Lambda_h^-1}, H R),   V_h(s) = max_a Q_h(s, a),
 
-R the most that a step pays (1 in the source). It plays the largest Q; ties go to the lowest index. Every stage has its
-own Lambda_h and w_h.
+where R is the maximum reward of a step (1 in the source). It plays the action of the largest Q; ties go to the lowest
+index. Every stage has its own Lambda_h and w_h.
 
-States are finitely many, so that past steps enter the regression only by how often (s, a) led to s' at stage h: with
-these counts N_h, the sums G_h of rewards and Phi the table of features, the right-hand side is Phi^T (G_h + N_h
-V_{h+1}). That is the same number, and an episode costs O(H (S^2 A + S A d^2)), however many came before.
+There are finitely many states, so past steps enter the regression only through counts N_h of how often (s, a) led to s'
+at stage h. With the sums G_h of rewards and the table of features Phi, the right-hand side is Phi^T (G_h + N_h
+V_{h+1}). This is the same number, and an episode costs O(H (S^2 A + S A d^2)), independent of the number of past ones.
 
     beta = scale d H R sqrt(iota),   iota = ln(2 d N H/delta)
 
-for N episodes, unless `radius` gives beta. At scale 1 that is still exploring after thousands of episodes. Much smaller
-ones can be far better, but a beta below H R sqrt(lambda)/||phi|| makes a pair that was never tried look worse than H R,
-and the first action that pays may be kept for ever.
+for N episodes, unless `radius` sets beta. With scale 1 it still explores after thousands of episodes. Much smaller
+values can be far better, but a beta below H R sqrt(lambda)/||phi|| makes a pair that was never tried look worse than
+H R, and the first action that pays may be kept forever.
 
-With `switching = C` the policy changes only when det Lambda_h has grown by the factor 1 + C at some stage since it last
-did, at most d H ln(1 + N L^2/(lambda d))/ln(1 + C) times, with L the largest norm of features (C = 1: determinant
-doubling, Gao et al. 2021, Wang et al. 2021).
+With `switching = C` the policy changes only when det Lambda_h has grown by the factor 1 + C at some stage since the
+last change. This happens at most d H ln(1 + N L^2/(lambda d))/ln(1 + C) times, with L the largest norm of features
+(C = 1: determinant doubling, Gao et al. 2021, Wang et al. 2021).
 
-Bound, of a scale of at least 1, lambda = 1 and L <= 1, where the MDP is linear in the first d features and rewards have
-no noise (as in the proof of the source's Theorem 3.1; that a scale of 1 is enough is claimed, the source asks for a
+Bound, for a scale of at least 1, lambda = 1 and L <= 1, if the MDP is linear in the first d features and rewards have
+no noise (as in the proof of the source's Theorem 3.1; that a scale of 1 is enough is our claim, the source requires a
 large enough one): with probability 1 - delta, for s up to N,
 
     U(s) = 2 H R sqrt(H s iota) + 2 sqrt(1 + C) beta H sqrt(2 d s ln(1 + N/(lambda d)))
 
-which is of the order sqrt(d^3 H^4 s) iota, s counting episodes.
+which is of the order sqrt(d^3 H^4 s) iota, where s counts episodes.
 
 Source: Jin, Yang, Wang, Jordan, "Provably efficient reinforcement learning with linear function approximation", 2020,
 Algorithm 1 and Theorem 3.1.
@@ -70,12 +70,10 @@ from corral_core.selection.validation import features_in
 class State(Rows):
     features: Array  # (rows, pairs, d), of every pair of a state and an action
     ridge: Ridge  # (rows, stages) regressions, of which V^-1 and its determinant are read
-    reward: Array  # (rows, stages, pairs), the sum of what was paid
-    led: Array  # (rows, stages, pairs, states), how often a pair led to a state
+    reward: Array  # (rows, stages, pairs), sums of rewards
+    led: Array  # (rows, stages, pairs, states), number of times a pair led to a state
     beta: Array  # (rows,)
-    in_force: InForce | None = (
-        None  # where the policy rarely changes; since: (rows, stages), ln det Lambda - d ln lambda
-    )
+    in_force: InForce | None = None  # if the policy rarely changes; since: (rows, stages), ln det Lambda - d ln lambda
 
 
 @attrs.frozen
@@ -87,27 +85,27 @@ class LsviUcb(Tabular):
         "2 H R sqrt(H s iota) + 2 sqrt(1 + C) beta H sqrt(2 d s ln(1 + N/(lambda d))), iota = ln(2 d N H/delta)"
     )
 
-    scale: float = knob(1.0, help="c, multiplies the confidence width; the source asks for enough", validator=MODERATE)
+    scale: float = knob(1.0, help="c, factor of the confidence width; large enough in the source", validator=MODERATE)
     radius: float | None = parameter(
-        None, help="beta; left out, scale d H sqrt(ln(2 d N H/delta))", validator=optional(MODERATE)
+        None, help="beta (default: scale d H sqrt(ln(2 d N H/delta)))", validator=optional(MODERATE)
     )
     penalty: float = parameter(1.0, help="lambda of the ridge regressions", validator=and_(ge(1e-9), le(1e9)))
     switching: float = parameter(
         0.0,
-        help="C: the policy changes only when a determinant has grown by 1 + C; 0: every episode",
+        help="C: the policy changes only when a determinant has grown by the factor 1 + C; 0: after every episode",
         validator=MODERATE,
     )
     dimension: int = fitted(help="d: only the first d features are used", validator=ge(1))
     length: float = parameter(
-        1.0, help="bound L on the norm of features; only U and memory need it", validator=and_(gt(0), le(1e9))
+        1.0, help="upper bound L on the norm of features; used for U and memory only", validator=and_(gt(0), le(1e9))
     )
-    step_high: float = fitted(help="R, the most that a step pays", validator=gt(0))
+    step_high: float = fitted(help="R, the maximum reward of a step", validator=gt(0))
     horizon: int = fitted(help="number N of episodes", validator=ge(1))
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
 
     def __attrs_post_init__(self) -> None:
         if self.radius is not None and self.scale != 1:
-            raise CorralError(f"{self.name}: radius gives the whole of beta, so that scale says nothing; leave one out")
+            raise CorralError(f"{self.name}: radius sets all of beta, so scale would have no effect; leave one out")
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -118,7 +116,7 @@ class LsviUcb(Tabular):
         if problem.dimension is None:
             raise CorralError(f"{self.name} needs features of actions in states; {problem.environment} has none")
         if problem.step_low is not None and problem.step_low < 0:
-            raise CorralError(f"{self.name} needs rewards of at least 0; steps of {problem.environment} may pay less")
+            raise CorralError(f"{self.name} needs rewards of at least 0; in {problem.environment} a step may pay less")
         return super().resolve(problem)
 
     # --- Base ---
@@ -168,7 +166,7 @@ class LsviUcb(Tabular):
         steps = self.steps(rows, feedback.observation)
         pair = steps.state * self.arms + steps.action
         state.reward[steps.learner, steps.stage, pair] += steps.reward
-        on = steps.outcome < self.states  # where an episode ends early nothing more is earned
+        on = steps.outcome < self.states  # after an early end nothing more is earned
         state.led[steps.learner[on], steps.stage[on], pair[on], steps.outcome[on]] += 1
         seen = state.features[steps.learner, pair]
         learn(state.ridge.flat(), steps.learner * self.stages + steps.stage, seen, np.zeros(len(seen)))
@@ -199,7 +197,7 @@ class LsviUcb(Tabular):
         return scale * self.dimension * self.stages * self.step_high * math.sqrt(iota)
 
     def _planned(self, state: State, rows: Array) -> Table:
-        """The policy that follows from all that these rows have learned."""
+        """The policy computed from everything that these rows have learned."""
         features, inverse = state.features.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
         squared = np.einsum("nhpi,npi->nhp", features[:, None] @ inverse, features)
         bonus = state.beta.take(rows)[:, None, None] * np.sqrt(np.maximum(squared, 0.0))

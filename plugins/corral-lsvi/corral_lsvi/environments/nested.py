@@ -2,15 +2,15 @@
 
 An MDP is linear in features phi(s, a) if P_h(s' | s, a) = <phi(s, a), mu_h(s')> and r_h(s, a) = <phi(s, a), theta_h>.
 Here phi = (x, z)/sqrt(2): x = 0.8 e_k + 0.2 y lies in the simplex of R^d*, with an anchor k(s, a) drawn uniformly (each
-is some pair's) and y ~ Dirichlet(1); z is uniform on the unit sphere of R^(D-d*) and means nothing. For i <= d*
+is used by some pair) and y ~ Dirichlet(1); z is uniform on the unit sphere of R^(D-d*) and irrelevant. For i <= d*
 
     mu_h,i ~ sqrt(2) Dirichlet(0.3, ..., 0.3) over the S states,
     theta_h,i ~ sqrt(2) U[0, 1/2] for i < d*,   theta_h,d* = sqrt(2),
 
-and both are zero beyond. So rows of P_h are probabilities and rewards lie in [0, 1], exactly; the values of every
-policy are linear in the first d* features; and who sees fewer does not see the anchor that pays most. ||phi|| <= 1, and
-||mu_h(S)|| = sqrt(2 d*), sqrt(2) times what the source normalises it to. Episodes of H steps start in state 0; rewards
-have no noise. Every row draws its own.
+and both are zero for i > d*. So rows of P_h are probabilities and rewards lie in [0, 1], exactly. The values of every
+policy are linear in the first d* features. With fewer features, a learner does not see the anchor that pays most.
+||phi|| <= 1, and ||mu_h(S)|| = sqrt(2 d*), sqrt(2) times the normalisation of the source. Episodes of H steps start in
+state 0; rewards have no noise. Every row draws its own MDP.
 
 Source of the assumption: Jin, Yang, Wang, Jordan, "Provably efficient reinforcement learning with linear function
 approximation", 2020, Assumption A; of the nested features: Pacchiano et al. 2020, Section 6. The distributions were
@@ -33,7 +33,7 @@ from corral_core.protocols.parameters import parameter
 from corral_core.protocols.problem import Problem
 from corral_core.rows import Array, Rows
 
-PURE = 0.8  # the share of its anchor in a pair's x
+PURE = 0.8  # weight of the anchor in x
 
 
 class Instance(Rows):
@@ -43,13 +43,13 @@ class Instance(Rows):
 
 @attrs.frozen
 class NestedLinearMdp(FiniteMdp):
-    """Linear MDPs of D features, of which the first d* matter."""
+    """Linear MDPs with D features, of which the first d* matter."""
 
     name: ClassVar[str] = "nested-linear-mdp"
 
     states: int = parameter(12, help="number of states", validator=ge(1))
     arms: int = parameter(3, help="number of actions", validator=ge(1))
-    stages: int = parameter(6, help="steps H of an episode", validator=ge(1))
+    stages: int = parameter(6, help="number H of steps per episode", validator=ge(1))
     dimension: int = parameter(8, help="number D of features of an action in a state", validator=ge(1))
     relevant: int = parameter(4, help="number d* of leading features that matter", validator=ge(1))
 
@@ -58,7 +58,7 @@ class NestedLinearMdp(FiniteMdp):
         if self.relevant > self.states * self.arms:
             pairs = self.states * self.arms
             raise CorralError(
-                f"{self.name}: relevant must be at most {pairs}, the pairs of states and actions, not {self.relevant}"
+                f"{self.name}: relevant must be at most {pairs}, states times actions, not {self.relevant}"
             )
 
     @classmethod
@@ -88,7 +88,7 @@ class NestedLinearMdp(FiniteMdp):
         return {"features": instance.features}
 
     def _simplex(self, rows: int, rng: Generator) -> Array:
-        """x of every pair."""
+        """The vector x of every pair of a state and an action."""
         pairs = self.states * self.arms
         order = np.argsort(rng.random((rows, pairs)), axis=1)
         anchor = (rng.random((rows, pairs)) * self.relevant).astype(np.intp)
@@ -98,6 +98,6 @@ class NestedLinearMdp(FiniteMdp):
 
 
 def _dirichlet(weight: float, shape: tuple[int, ...], rng: Generator) -> Array:
-    """Probabilities along the last axis, with the same weight on each."""
+    """Dirichlet draws along the last axis, with the same weight for each entry."""
     drawn = rng.standard_gamma(weight, shape)
     return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))

@@ -1,38 +1,39 @@
-"""kNN-UCB: the mean reward of the nearest earlier plays of an arm, and a bonus for few of them.
+"""kNN-UCB: the mean reward of the nearest earlier plays of an arm, plus a bonus that shrinks with its plays.
 
-Of an arm that was played n times, the index at context x is
+The index of an arm that was played n times, at context x, is
 
     mean reward of its k plays nearest to x
     + scale sqrt(ln n ln(n K/delta)) n^(-1/(2+d)),   k = floor(n^(2/(2+d))),
 
-and the arm of largest index is played (ties: the lowest number), each arm `initial` times before that. The bonus is the
-same at all contexts. Only the first d features count, and their distance is Euclidean; of plays at equal distance the
-earlier is nearer. Where arms are missing, arms that are there and were played fewer than `initial` times come first.
-Where arms have features of their own, x is the arm's.
+and the arm with the largest index is played (ties: the lowest number), after each arm was played `initial` times. The
+bonus is the same at all contexts. Only the first d features count, and their distance is Euclidean. If two plays are at
+equal distance, the earlier one is nearer. If arms are masked, available arms with fewer than `initial` plays come
+first. If arms have their own features, x is the arm's.
 
-Neighbours are exact (search.py). A policy is how often each arm had been played, 4 K bytes and 12 more: what it knows
-is that much of the history. A play costs 8 (d + 1) bytes, up to twice that while a page fills. Where trees are used
-(from 16,384 plays of an arm on, 32,768 with 2 or 3 features, none with more than 12), it costs about 4 d + 9 more for
-each doubling beyond 1,024 plays; 6 if d = 1.
+Neighbours are exact (search.py). A policy is the number of plays of each arm, hence a prefix of the history: 4 K + 12
+bytes. A play costs 8 (d + 1) bytes, up to twice that while a page fills. If trees are used (from 16,384 plays of an arm
+on, 32,768 with 2 or 3 features, none with more than 12), it costs about 4 d + 9 more for each doubling beyond 1,024
+plays; 6 if d = 1.
 
 Bound, for a horizon of T plays, with M0 = `initial` and M1 = `scale`:
 
     K M0 (high - low)
     + 2 (2+d)/(1+d) M1 sqrt(ln T ln(T K/delta)) K^(1/(2+d)) s^((1+d)/(2+d)),
 
-the first plays and twice the sum of the bonuses. (With ln s in place of ln T it would not be concave at first.) The
-source has M1 as a large enough constant, and proves the order for contexts that are drawn independently of what was
-played, which those of one arm are not.
+the first plays and twice the sum of the bonuses. (With ln s instead of ln T it would not be concave at first.) In the
+source M1 is a large enough constant, and the order is proved for contexts that are drawn independently of what was
+played; the contexts of one arm are not.
 
 Source: Guan, Jiang, "Nonparametric stochastic contextual bandits", 2018, Algorithm 2. M0 and M1 are its names. Its text
 leaves open whether the square root covers both logarithms (here it does), and how large M1 is; 1 explores far too
-long, and 0.1 suits rewards in [0, 1] with as much noise. With a bonus that small an arm whose first plays all fell
-where it is bad may not be tried again; where it is good at half of the contexts, that is 2^-M0 likely. So M0 is 5.
+long, and 0.1 suits rewards in [0, 1] with noise of that size. With such a small bonus, an arm may never be tried again
+if all its first plays were at contexts where it is bad. If it is good at half of the contexts, this has probability
+2^-M0. So M0 is 5.
 
 >>> from corral_core.simulation.simulate import try_out
 >>> from corral_nonparam.environments.lipschitz import Lipschitz
 >>> regret = try_out(Lipschitz(dimension=2, relevant=1), KnnUcb(dimension=1), horizon=400, rows=4).regret
->>> bool((regret[:, -1] < 400 / 3.1416 / 3).all())  # uniform play loses 1/pi a play
+>>> bool((regret[:, -1] < 400 / 3.1416 / 3).all())  # uniform play loses 1/pi per play
 True
 """
 
@@ -65,7 +66,7 @@ class State(Rows):
 
 
 class Prefix(Rows):
-    """The policy: the first so many plays of every arm."""
+    """The policy: for every arm, the number of its first plays that count."""
 
     row: Array  # (rows,), in the history
     plays: Array  # (rows, arms)
@@ -76,16 +77,16 @@ class Prefix(Rows):
 
 @attrs.frozen
 class KnnUcb(Base):
-    """Optimism about the mean of the nearest neighbours (kNN-UCB)."""
+    """Optimism about the mean reward of the nearest neighbours (kNN-UCB)."""
 
     name: ClassVar[str] = "knn-ucb"
     formula: ClassVar[str] = "K M0 (high - low) + 2 (2+d)/(1+d) M1 sqrt(ln T ln(T K/delta)) K^(1/(2+d)) s^((1+d)/(2+d))"
     masks: ClassVar[bool] = True
     learns_from_others: ClassVar[bool] = True
 
-    scale: float = knob(0.1, help="multiplies the bonus (M1)", validator=MODERATE)
+    scale: float = knob(0.1, help="factor of the bonus (M1)", validator=MODERATE)
     initial: int = parameter(
-        5, help="plays of every arm before any is preferred (M0)", validator=and_(ge(1), le(10**9))
+        5, help="plays of every arm before the index is used (M0)", validator=and_(ge(1), le(10**9))
     )
     dimension: int = fitted(help="d: only the first d features are used", validator=ge(1))
     arms: int = fitted(help="number of arms K", validator=ge(1))
@@ -102,8 +103,8 @@ class KnnUcb(Base):
             raise CorralError(f"{self.name} needs features; {problem.environment} has none")
         if not problem.changing:
             raise CorralError(
-                f"{self.name} needs contexts that change from play to play; in {problem.environment} they stay, "
-                f"and every earlier play of an arm is as near as any other"
+                f"{self.name} needs contexts that change from play to play; in {problem.environment} they are fixed, "
+                f"so all earlier plays of an arm are equally near"
             )
         needs_all_arms(self, problem)
         return attrs.evolve(super().resolve(problem), problem=problem)
@@ -161,13 +162,13 @@ class KnnUcb(Base):
         state.history.append(rows * self.arms + feedback.action, plays)
 
     def _seen(self, observation: Observation) -> Array:
-        """The first d features: of the context, or of every arm."""
+        """The first d features of the context, or of every arm."""
         if observation.features is None:
-            raise CorralError(f"{self.name} needs features at every play, and there are none")
+            raise CorralError(f"{self.name} needs features at every play, but this observation has none")
         return observation.features[..., : self.dimension]
 
     def _index(self, policy: Prefix, x: Array, there: Array) -> Array:
-        """Of every arm, (rows, arms); minus infinity where it is not there."""
+        """The index of every arm, (rows, arms); minus infinity if the arm is unavailable."""
         row, arm = np.nonzero(there)
         count = policy.plays[row, arm].astype(np.int64)
         query = (x[row, arm] if x.ndim == 3 else x[row]).astype(np.float64)
@@ -184,12 +185,12 @@ class KnnUcb(Base):
 
 @np.errstate(over="ignore")
 def neighbours(count: Array, dimension: int) -> Array:
-    """k = floor(n^(2/(2+d))), exactly: no rounding of the power may lose a neighbour.
+    """k = floor(n^(2/(2+d))), computed exactly: rounding of the power never loses a neighbour.
 
     >>> neighbours(np.array([1, 7, 8, 999, 1000]), 1).tolist()
     [1, 3, 4, 99, 100]
     """
     k, power, square = np.floor(count ** (2 / (2 + dimension))), 2 + dimension, count.astype(np.float64) ** 2
-    k += (k + 1) ** power < square + 0.5  # whole numbers: a half is more than rounding can do
+    k += (k + 1) ** power < square + 0.5  # both sides are integers: one half exceeds any rounding
     k -= k**power > square + 0.5
     return np.maximum(k, 1).astype(np.int64)

@@ -1,21 +1,21 @@
-"""One context, uniform on the unit cube of D features, of which the first d* matter; means that are Lipschitz.
+"""Lipschitz mean rewards of one context, uniform on the unit cube of D features, of which the first d* matter.
 
 With `form = "product"` there are two arms, with means
 
     1/2 + s/2 prod_{i <= d*} sin(2 pi m x_i),   s = 1 and -1,
 
-so that on average over any one of the d* features both arms are equal: who leaves one out learns nothing. Uniform play
-loses (2/pi)^d*/2 a play, and so does any play that ignores one of them. The means are Lipschitz with constant
-pi m sqrt(d*).
+so both arms are equal on average over any one of the d* features: a learner that leaves one out learns nothing. Uniform
+play loses (2/pi)^d*/2 per play, and so does any learner that ignores one of these features. The means are Lipschitz
+with constant pi m sqrt(d*).
 
 With `form = "sum"` there are K arms, with means
 
     1/2 + 1/(2 d*) sum_{i <= d*} cos(2 pi m (x_i - phi_{a,i})),
 
-with phi uniform on [0, 1], drawn once for every row, arm and feature: every feature left out costs a share. Lipschitz
-with constant pi m/sqrt(d*).
+with phi uniform on [0, 1], drawn once for every row, arm and feature: each feature left out costs a share. The means
+are Lipschitz with constant pi m/sqrt(d*).
 
-m is `frequency`. Rewards are Gaussian. (Made for Corral; the setting is that of Pacchiano et al. 2020, Section 6.)
+m is `frequency`. Noise is Gaussian. (Made for Corral; the setting is that of Pacchiano et al. 2020, Section 6.)
 
 >>> world = Lipschitz(dimension=2, relevant=1)
 >>> world.means(world.draw(1, np.random.default_rng(1)), np.array([[0.25, 0.9]])).round(9)
@@ -41,22 +41,22 @@ Form = Literal["product", "sum"]
 
 
 class Instance(Rows):
-    phase: Array  # (rows, arms, d*); the product has none: (rows, 0, 0)
+    phase: Array  # (rows, arms, d*); for the product (rows, 0, 0)
 
 
 @attrs.frozen
 class Lipschitz(ContextualBandit):
-    """A context of D features, of which the first d* matter, and Lipschitz means."""
+    """Lipschitz mean rewards of a context with D features, of which the first d* matter."""
 
     name: ClassVar[str] = "lipschitz"
     shared: ClassVar[bool] = True
     mean_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    arms: int = parameter(2, help="number of arms; the product has two", validator=ge(1))
+    arms: int = parameter(2, help="number of arms; must be 2 for the product", validator=ge(1))
     dimension: int = parameter(4, help="number D of features", validator=ge(1))
     noise: float = parameter(0.1, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
     relevant: int = parameter(2, help="number d* of leading features that matter", validator=ge(1))
-    form: Form = parameter("product", help="how features make a mean", validator=in_(get_args(Form)))
+    form: Form = parameter("product", help="shape of the means: product or sum of waves", validator=in_(get_args(Form)))
     frequency: float = parameter(1.0, help="number m of waves along a feature", validator=and_(gt(0), le(1e6)))
 
     @classmethod
@@ -66,7 +66,7 @@ class Lipschitz(ContextualBandit):
     def __attrs_post_init__(self) -> None:
         check_relevant(self.name, self.dimension, self.relevant)
         if self.form == "product" and self.arms != 2:
-            raise CorralError(f'{self.name}: the product has 2 arms, not {self.arms}; form = "sum" has any number')
+            raise CorralError(f'{self.name}: form = "product" needs 2 arms, not {self.arms}; "sum" takes any number')
 
     def draw(self, rows: int, rng: Generator) -> Instance:
         if self.form == "product":

@@ -1,12 +1,12 @@
-"""Epsilon-greedy planning: the policy that is best in the likeliest model, and now and then any action.
+"""Epsilon-greedy planning: the best policy in the likeliest model, and random actions with probability epsilon.
 
-Before every episode it plans by backward induction with the mean rewards and the frequencies of outcomes that were
-seen, which are the same at every stage (a trace of prior: weight 1e-4 on a reward of 0 and on every outcome). In every
-step it plays any action with probability epsilon, else one of the best, drawn uniformly.
+Before every episode it plans by backward induction with the observed mean rewards and frequencies of outcomes, which
+are the same at every stage (with a small prior: weight 1e-4 on a reward of 0 and on every outcome). In every step it
+plays a uniformly random action with probability epsilon, else one of the best, drawn uniformly.
 
-It is what TabulaRL calls EpsilonGreedy, and so, it seems, what the figure of Pacchiano et al. 2020 shows as
-epsilon-greedy Q-learning; `q-learning` is what the words say. On RiverSwim both stay on the left bank. Nothing bounds
-its regret.
+It is what TabulaRL calls EpsilonGreedy, and so apparently what the figure of Pacchiano et al. 2020 shows as
+epsilon-greedy Q-learning; `q-learning` is what the text describes. On RiverSwim both stay on the left bank. No regret
+bound is known.
 
 Source: TabulaRL, with Osband, Van Roy, "Why is posterior sampling better than optimism for reinforcement learning?",
 2017.
@@ -43,7 +43,7 @@ class State(Rows):
 
 @attrs.frozen
 class EpsilonGreedyPlanning(EpsilonGreedy):
-    """Plans in the likeliest model, and strays with probability epsilon."""
+    """The best policy in the likeliest model, with random actions at rate epsilon."""
 
     name: ClassVar[str] = "epsilon-greedy-planning"
 

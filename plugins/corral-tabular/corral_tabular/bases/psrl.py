@@ -1,13 +1,13 @@
 """PSRL: posterior sampling for reinforcement learning.
 
-A model is drawn from the posterior before the first episode and whenever one has been learned, and the policy that is
-best in it is played:
+Before the first episode and after every episode learned, a model is drawn from the posterior, and the best policy in
+this model is played:
 
     P(. | s, a) ~ Dirichlet(alpha + counts of outcomes),   r(s, a) ~ N(mu, 1/tau)
 
 where tau = tau_0 + n(s, a)/sigma^2 and mu = (sum of rewards)/(sigma^2 tau). The model is the same at every stage. Ties
-have probability zero. There is no bound for any given problem: what is known holds on average over problems drawn from
-the prior (Osband, Russo, Van Roy 2013).
+have probability zero. There is no bound for a given problem: known bounds hold on average over problems drawn from the
+prior (Osband, Russo, Van Roy 2013).
 
 Source: Osband, Van Roy, "Why is posterior sampling better than optimism for reinforcement learning?", 2017; the priors
 and updates are those of TabulaRL.
@@ -39,7 +39,7 @@ from corral_tabular.counts import Counts
 
 class State(Rows):
     counts: Counts
-    policy: Table  # the best in the model drawn last
+    policy: Table  # the best policy in the model drawn last
 
 
 @attrs.frozen
@@ -55,7 +55,7 @@ class Psrl(Tabular):
         1.0, help="tau_0: prior precision of mean rewards, around 0", validator=and_(ge(1e-9), le(1e9))
     )
     reward_noise: float = parameter(
-        1.0, help="sigma: standard deviation of a reward that it believes in", validator=and_(ge(1e-6), le(1e9))
+        1.0, help="sigma: assumed standard deviation of a reward", validator=and_(ge(1e-6), le(1e9))
     )
 
     @classmethod
@@ -81,7 +81,7 @@ class Psrl(Tabular):
         state.policy.put(rows, self._sampled(state.counts, rows, rng))
 
     def _sampled(self, counts: Counts, rows: Array, rng: Generator) -> Table:
-        """The policy that is best in a model drawn from the posterior of these rows."""
+        """The best policy in a model drawn from the posterior of these rows."""
         weight = rng.standard_gamma(self.prior_outcomes + counts.led.take(rows, axis=0))
         transition = weight / weight.sum(axis=-1, keepdims=True)
         variance = self.reward_noise**2

@@ -1,15 +1,15 @@
-"""Epsilon-greedy Q-learning: a table of action-values for every stage, each moved towards what was just seen.
+"""Epsilon-greedy Q-learning: one table of action-values per stage, moved towards each observed target.
 
-After step h of an episode, with n the visits of (h, s, a) so far, this one included,
+After step h of an episode, with n the number of visits of (h, s, a) including this one,
 
     Q_h(s, a) <- (1 - alpha) Q_h(s, a) + alpha (r + max_a' Q_{h+1}(s', a')),   Q_H = 0,
 
     alpha = 1/n (`rate = "mean"`)   or   (H + 1)/(H + n) (`rate = "stage"`, Jin et al. 2018).
 
-An episode that ends early is worth nothing further. In every step it plays any action with probability epsilon, else
-one of the best, drawn uniformly. With `optimistic` values start at the most that can be earned from there on, and at 0
-otherwise. Every stage has its own table, so that learning when the episode is over is the same as learning as it goes.
-Nothing bounds its regret: exploration that is not directed may take time exponential in the number of states.
+After an early end of an episode the value is 0. In every step it plays a uniformly random action with probability
+epsilon, else one of the best, drawn uniformly. With `optimistic`, values start at the most that can be earned from that
+stage on, otherwise at 0. Every stage has its own table, so learning after the episode is the same as learning during
+it. No regret bound is known: undirected exploration may take time exponential in the number of states.
 
 Source: Watkins, Dayan, "Q-learning", 1992; as a base on RiverSwim, Pacchiano et al. 2020.
 
@@ -49,8 +49,8 @@ class QLearning(EpsilonGreedy):
     name: ClassVar[str] = "q-learning"
 
     rate: Literal["mean", "stage"] = parameter("mean", help="learning rate: 1/n, or (H + 1)/(H + n)")
-    optimistic: bool = parameter(False, help="start with the most that can be earned, not with 0")
-    step_high: float | None = parameter(None, help="most that a step pays; left out, what the environment says")
+    optimistic: bool = parameter(False, help="start values at the maximum return, not at 0")
+    step_high: float | None = parameter(None, help="maximum reward of a step (default: what the environment states)")
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -62,8 +62,8 @@ class QLearning(EpsilonGreedy):
             return found
         if problem.step_high is None:
             raise CorralError(
-                f"{self.name} with optimistic needs to know what a step pays at most; {problem.environment} does not "
-                f"say it, so give {self.name} a step_high"
+                f"{self.name} with optimistic needs the maximum reward of a step; {problem.environment} does not state "
+                f"it, so set step_high of {self.name}"
             )
         return attrs.evolve(found, step_high=problem.step_high)
 

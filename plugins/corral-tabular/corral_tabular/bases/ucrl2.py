@@ -1,29 +1,29 @@
-"""UCRL2 for episodes of H steps: the best policy in the best model that is plausible.
+"""UCRL2 for episodes of H steps: the best policy in the best plausible model.
 
-Rewards and transitions are the same at every stage. With n visits of (s, a), p the frequencies of its outcomes and r
-its mean reward above the least, plausible are rewards up to r + w_r above the least, and transitions within w_p of p,
-in the L1 norm; backward induction takes the largest of both at every stage (extended value iteration, optimism.py).
-Versions differ in w and in when the policy is computed anew:
+Rewards and transitions are the same at every stage. Let n be the number of visits of (s, a), p the frequencies of its
+outcomes and r its mean reward above the minimum. Plausible are rewards up to r + w_r above the minimum, and transitions
+within w_p of p in the L1 norm. Backward induction takes the largest of both at every stage (extended value iteration,
+optimism.py). Versions differ in w and in when the policy is recomputed:
 
 - `jaksch` (the source): w_r = R sqrt(7 ln(2SAt/delta)/(2n)), w_p = sqrt(14 S ln(2At/delta)/n), t the number of the next
   step and R the range of a reward; after an episode in which the visits of some (s, a) doubled.
 - `tabularl` (what TabulaRL plays): w_r = R sqrt(4 ln(2SA(e+1)/delta)/n), w_p = sqrt(4 S ln(2SA(e+1)/delta)/n), e the
-  number of the episode; after every episode. A trace of prior: weight 1e-4 on the least reward, 1e-5 on every outcome.
-  delta is 0.05 unless said.
+  number of the episode; after every episode. A small prior: weight 1e-4 on the minimum reward, 1e-5 on every outcome.
+  delta is 0.05 by default.
 
-n is at least 1, and `scale` multiplies w. TabulaRL computes the optimistic transition in the place of its estimate, so
-that the w_p/2 of a stage is still there at the stage before, and so on: with `aliased` optimism adds up over the stages
-in the same way (where it stays below probability 1; at 1 the estimate is left alone). That is a defect, here for the
-sake of a figure that seems to have been made with it. Ties are drawn uniformly. Where the last step of an episode leads
-is not used.
+n is at least 1, and `scale` multiplies w. TabulaRL overwrites its estimate with the optimistic transition, so the w_p/2
+of a stage is still there at the stage before, and so on. With `aliased`, optimism adds up over the stages in the same
+way (as long as it stays below probability 1; at 1 the estimate is not changed). This is a defect; it is here because a
+figure seems to have been made with it. Ties are drawn uniformly. The outcome of the last step of an episode is not
+used.
 
-Bound, of `jaksch` at a scale of 1 or more: the source's Theorem 2, 34 D S sqrt(A t ln(t/delta)), with the diameter D
-replaced by the length H of an episode, after which all starts again (t = H s):
+Bound, for `jaksch` with a scale of at least 1: the source's Theorem 2, 34 D S sqrt(A t ln(t/delta)), with the diameter
+D replaced by the length H of an episode, after which everything starts over (t = H s):
 
     U(s, delta) = 34 scale H S R sqrt(A H s ln(H s/delta))
 
-The source's episodes have no end and it bounds what is lost against the best gain a step; the form carries over, the
-constant is claimed. Nothing is proved of `tabularl`, nor of a smaller scale.
+The source never starts over and bounds the loss against the best average reward per step. The form carries over;
+the constant is our claim. Nothing is proved for `tabularl` or for a smaller scale.
 
 Source: Jaksch, Ortner, Auer, "Near-optimal regret bounds for reinforcement learning", 2010, Figure 1 and Theorem 2.
 
@@ -65,31 +65,31 @@ class State(Rows):
     episodes: Array  # (rows,)
     scale: Array
     delta: Array
-    in_force: InForce | None = None  # where the policy rarely changes; since: the visits (rows, states, actions)
+    in_force: InForce | None = None  # if the policy rarely changes; since: the visits (rows, states, actions)
 
 
 @attrs.frozen
 class Ucrl2(Tabular):
-    """Optimism in the face of plausible models (UCRL2), for episodes."""
+    """Optimism over all plausible models (UCRL2), for episodes."""
 
     name: ClassVar[str] = "ucrl2"
-    formula: ClassVar[str] = "34 scale H S R sqrt(A H s ln(H s/delta)), of version jaksch; R the range of a reward"
+    formula: ClassVar[str] = "34 scale H S R sqrt(A H s ln(H s/delta)), for version jaksch; R the range of a reward"
 
     version: Literal["jaksch", "tabularl"] = parameter(
-        "jaksch", help="widths and updates of the source, or of TabulaRL"
+        "jaksch", help="widths and updates as in the source, or as in TabulaRL"
     )
-    aliased: bool = parameter(False, help="let optimism add up over the stages as TabulaRL does, by a defect")
-    scale: float = knob(1.0, help="multiplies the widths; 1 is the source's", validator=and_(ge(0.0), le(1e9)))
+    aliased: bool = parameter(False, help="let optimism add up over the stages, a defect of TabulaRL")
+    scale: float = knob(1.0, help="factor of the widths; 1 in the source", validator=and_(ge(0.0), le(1e9)))
     delta: float = fitted(
-        help="failure probability of the bounds; of TabulaRL 0.05", validator=and_(gt(0), lt(1)), knob=True
+        help="failure probability of the confidence bounds; 0.05 in TabulaRL", validator=and_(gt(0), lt(1)), knob=True
     )
-    step_low: float = fitted(help="least that a step pays")
-    step_high: float = fitted(help="most that a step pays")
+    step_low: float = fitted(help="minimum reward of a step")
+    step_high: float = fitted(help="maximum reward of a step")
 
     def __attrs_post_init__(self) -> None:
         if self.aliased and self.version != "tabularl":
             raise CorralError(
-                f'{self.name}: aliased is a defect of version "tabularl"; take that, or leave aliased out'
+                f'{self.name}: aliased is a defect of version "tabularl"; set that version, or leave aliased out'
             )
 
     @classmethod
@@ -162,7 +162,7 @@ class Ucrl2(Tabular):
         reward, transition = self._likely(counts, arrived)
         reward_width, width = self._widths(state, rows, counts, arrived)
         hopeful = self.step_low + reward + reward_width
-        end = np.zeros((len(rows), self.outcomes - self.states))  # the end of an episode is worth nothing
+        end = np.zeros((len(rows), self.outcomes - self.states))  # the end of an episode has value 0
 
         def backup(stage: int, value: Array) -> Array:
             nonlocal transition
@@ -177,7 +177,7 @@ class Ucrl2(Tabular):
         return ties(values, np.zeros(len(rows)))
 
     def _likely(self, counts: Counts, arrived: Array) -> tuple[Array, Array]:
-        """Mean rewards above the least, and probabilities of outcomes: all alike where nothing was seen."""
+        """Mean rewards above the minimum, and probabilities of outcomes (uniform if there are no visits)."""
         above = counts.replace(reward=counts.reward - self.step_low * counts.taken)
         if self.version == "tabularl":
             return above.likely(PRIOR_OUTCOMES, PRIOR_REWARD)
@@ -186,11 +186,11 @@ class Ucrl2(Tabular):
         return above.reward / np.maximum(counts.taken, 1.0), transition
 
     def _widths(self, state: State, rows: Array, counts: Counts, arrived: Array) -> tuple[Array, Array]:
-        """Of rewards and of transitions."""
+        """The confidence widths of rewards and of transitions."""
         visits, arrived = np.maximum(counts.taken, 1.0), np.maximum(arrived, 1.0)
         pairs, delta = self.states * self.arms, state.delta.take(rows)
         if self.version == "tabularl":
-            log = np.log(2 * pairs * (state.episodes.take(rows) + 2) / delta)  # of episode e = episodes + 1
+            log = np.log(2 * pairs * (state.episodes.take(rows) + 2) / delta)  # for episode e = episodes + 1
             squared, squared_transition = 4 * log, 4 * self.states * log
         else:
             time = counts.taken.sum(axis=(1, 2)) + 1

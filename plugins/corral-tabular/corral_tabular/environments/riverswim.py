@@ -1,13 +1,13 @@
-"""RiverSwim: against the current to a large reward, or with it to a small one.
+"""RiverSwim: swim against the current to a large reward, or with it to a small one.
 
 States 0 to S-1 lie along a river, and every episode of H steps starts in state 0. Action 0 swims left and always
-succeeds. Action 1 swims right: in state 0 it succeeds with probability 0.6 (else it stays); in between with 0.35, stays
-with 0.6 and is swept left with 0.05; in state S-1 it stays with 0.6 and is swept left with 0.4. Left in state 0 pays
-0.005, right in state S-1 pays 1, all else nothing; rewards have no noise.
+succeeds. Action 1 swims right: in state 0 it succeeds with probability 0.6 (else it stays); in between it succeeds with
+0.35, stays with 0.6 and is swept left with 0.05; in state S-1 it stays with 0.6 and is swept left with 0.4. Left in
+state 0 pays 0.005, right in state S-1 pays 1, everything else 0; rewards have no noise.
 
-From state 0 and with the six states and twenty stages of TabulaRL the optimum is 3.3973; always left earns 0.1 and a
-uniform walk 0.0438. Returns are known to lie between 0 and H, which is the range that a meta-algorithm scales them by
-unless `high` says otherwise: with 3.4, about the optimum, bases differ by more of the range.
+From state 0, with the six states and twenty stages of TabulaRL, the optimum is 3.3973; always left earns 0.1 and a
+uniform walk 0.0438. Returns lie between 0 and H, and a meta-algorithm scales them by this range unless `high` is set.
+With high = 3.4, about the optimum, the differences between bases are a larger part of the range.
 
 Source: Strehl, Littman, "An analysis of model-based interval estimation for Markov decision processes", 2008; the
 numbers are those of TabulaRL (Osband).
@@ -35,19 +35,19 @@ LEFT, RIGHT = 0, 1
 
 @attrs.frozen
 class RiverSwim(FiniteMdp):
-    """Against the current to a large reward, or with it to a small one."""
+    """Swim against the current to a large reward, or with it to a small one."""
 
     name: ClassVar[str] = "riverswim"
 
     states: int = parameter(6, help="number of states along the river", validator=ge(2))
-    stages: int = parameter(20, help="steps of an episode", validator=ge(1))
+    stages: int = parameter(20, help="number of steps per episode", validator=ge(1))
     high: float | None = parameter(
-        None, help="largest mean return, by which returns are scaled; left out, the stages", validator=optional(gt(0))
+        None, help="largest mean return, used to scale returns (default: the stages)", validator=optional(gt(0))
     )
 
     @property
     def river(self) -> Model:
-        """The one world that all rows share."""
+        """The model, which all rows share."""
         return river(self.states, self.stages)
 
     @classmethod
@@ -65,7 +65,7 @@ class RiverSwim(FiniteMdp):
 
 @lru_cache(maxsize=8)
 def river(states: int, stages: int) -> Model:
-    """So many states, and episodes of so many steps."""
+    """The model with this number of states, for episodes of `stages` steps."""
     transition, reward = np.zeros((states, 2, states)), np.zeros((states, 2))
     at = np.arange(states)
     transition[at, LEFT, np.maximum(at - 1, 0)] = 1.0
