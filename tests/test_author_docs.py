@@ -21,7 +21,7 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 def test_every_check_has_a_row_in_order() -> None:
     text = TESTING.read_text(encoding="utf-8")
-    sections = re.split(r"^## What is demanded of .*$", text, flags=re.MULTILINE)[1:]
+    sections = re.split(r"^## Checks for an? .*$", text, flags=re.MULTILINE)[1:]
     for section, checks in zip(sections, CHECKS.values(), strict=True):
         rows = re.findall(r"^\| `([a-z-]+)` \|", section.partition("\n## ")[0], flags=re.MULTILINE)
         assert rows == [check.name for check in checks]
