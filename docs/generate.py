@@ -1,8 +1,8 @@
-"""Write the pages of reference that the code itself knows: `python docs/generate.py`.
+"""Generate the reference pages from the code: `python docs/generate.py`.
 
-The command line and the catalogue are those of the core and of the plugins in this repository, whatever else is
-installed. Both come from the objects themselves and not from what they print, so that neither the width of a terminal
-nor the version of typer shows.
+They show the command line and the catalogue of the core and of the plugins in this repository, whatever else is
+installed. Both are built from the objects themselves, not from printed output, so they do not depend on the width of
+the terminal or the version of typer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered
 from corral_core.registry.names import Registry
 
 DOCS = Path(__file__).parent
-GENERATED = "*This page is written by `python docs/generate.py`; what it says is in the code.*"
+GENERATED = "*This page is generated from the code by `python docs/generate.py`.*"
 TITLES = {kind: f"{kind.capitalize()}s" for kind in KINDS} | {"meta": "Meta-algorithms"}
 VALUES = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
 COMPLETION = ("--install-completion", "--show-completion")
@@ -36,13 +36,13 @@ COMPLETION = ("--install-completion", "--show-completion")
 
 
 def repository_plugins() -> list[str]:
-    """The distributions of the plugins in this repository."""
+    """Names of the plugin distributions in this repository."""
     projects = sorted(DOCS.parent.glob("plugins/*/pyproject.toml"))
     return sorted(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"] for path in projects)
 
 
 def load_plugins(found: Iterable[EntryPoint]) -> Plugins:
-    """The core and the plugins of this repository, of which none may be missing or have a problem."""
+    """The core and the plugins of this repository; exit if one is missing or has a problem."""
     wanted = repository_plugins()
     entries = [entry for entry in found if entry.dist is not None and entry.dist.name in wanted]
     plugins = Plugins(entries)
@@ -60,7 +60,7 @@ def load_plugins(found: Iterable[EntryPoint]) -> Plugins:
 
 
 def plain(text: str) -> str:
-    """A sentence in which nothing but `code` means anything to markdown."""
+    """A sentence escaped so that markdown interprets only `code`."""
     parts = enumerate(re.split(r"`([^`]+)`", " ".join(text.split())))
     return "".join(code(part) if number % 2 else re.sub(r"([\\*_<>\[\]|#])", r"\\\1", part) for number, part in parts)
 
@@ -75,7 +75,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a help text; list items keep their lines."""
+    """The paragraphs of a help text; list items stay on separate lines."""
     parts = [
         part for part in re.split(r"\n\s*\n", inspect.cleandoc(text).replace("\b\n", "").partition("\f")[0]) if part
     ]
@@ -99,7 +99,7 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 
 
 def command_line_page(plugins: Plugins) -> str:
-    """Every command: how it is called, what it does, what it takes."""
+    """Every command: its usage, what it does, its arguments and options."""
     group = command_line(plugins)
     owners = {name: record.name for record in plugins.records() for name in record.brings.get("command", ())}
     commands = list(walk(group, ""))
@@ -107,20 +107,20 @@ def command_line_page(plugins: Plugins) -> str:
     for name, command in commands:
         first = (paragraphs(command.help or "") or [""])[0].replace("\n", " ")
         rows.append((f"[`corral {name}`]({anchor(f'corral {name}')})", first, owners.get(name.split()[0], "core")))
-    parts = [table(("command", "what it does", "comes with"), rows), "## Options of corral itself"]
+    parts = [table(("command", "what it does", "provided by"), rows), "## Options of corral itself"]
     parts += [_table("option", taken(group, "option"), group)]
-    parts += ["`{}` sets up completion for the shell that it is typed into, `{}` prints it.".format(*COMPLETION)]
+    parts += ["`{}` sets up completion for the current shell, `{}` prints it.".format(*COMPLETION)]
     for name, command in commands:
         parts += described(f"corral {name}", command)
     introduction = (
-        "What stands in brackets may be left out. What the user can mend is one line on the error output and exit code "
-        "2. `-h` and `--help` explain every command."
+        "Parts in brackets are optional. An error that you can fix is one line on standard error, with exit code 2. "
+        "`-h` and `--help` explain every command."
     )
     return page("The command line", introduction, parts)
 
 
 def walk(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Commands by their whole names, those of groups within groups too."""
+    """Commands with their full names, including those of nested groups."""
     for name, command in group.commands.items():
         if command.hidden:
             continue
@@ -142,7 +142,7 @@ def described(name: str, command: Any) -> Iterator[str]:
 
 
 def taken(command: Any, what: str) -> list[Any]:
-    """A command's arguments or options, less those that typer adds."""
+    """A command's arguments or options, without those that typer adds."""
     mine = [each for each in command.params if each.param_type_name == what and not each.hidden]
     return [each for each in mine if not set(each.opts) & set(COMPLETION)]
 
@@ -172,7 +172,7 @@ def _table(what: str, parameters: Sequence[Any], command: Any) -> str:
 
 
 def _value(hint: Any) -> tuple[Any, str]:
-    """What kind of value a parameter takes, and its help and limits, from the annotation of the command's function."""
+    """A parameter's kind of value, and its help and limits, from the annotation of the command's function."""
     meaning = ""
     if hasattr(hint, "__metadata__"):
         for note in hint.__metadata__:
@@ -187,7 +187,7 @@ def _value(hint: Any) -> tuple[Any, str]:
 
 
 def _choices(kind: Any) -> list[str]:
-    """What a parameter may be, where that can be listed."""
+    """The allowed values of a parameter, if they can be listed."""
     if get_origin(kind) is Literal:
         return [str(choice) for choice in get_args(kind)]
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
@@ -201,9 +201,9 @@ def _choices(kind: Any) -> list[str]:
 def catalogue_page(registry: Registry) -> str:
     """Everything that is registered: by plugin, then by kind."""
     introduction = (
-        "Everything that the core and the plugins of this repository bring. `corral describe NAME` says the same of "
-        "whatever is installed, and names its source. A parameter whose default is *from the environment* is taken "
-        "from the problem that is played, unless it is given; bases that differ in *knobs* alone advance together. In "
+        "Everything that the core and the plugins of this repository provide. `corral describe NAME` shows the same "
+        "for anything that is installed, with its source. A parameter whose default is *from the environment* is taken "
+        "from the problem that is played, unless you set it. Bases that differ only in *knobs* advance together. In "
         "bounds, s counts the plays of the base."
     )
     parts = []
@@ -219,7 +219,7 @@ def _kind(registry: Registry, kind: Kind, entries: Sequence[Registered]) -> Iter
     yield f"### {TITLES[kind]} of {entries[0].plugin}"
     if kind == "experiment":
         rows = [(code(each.name), plain(each.summary), *_size(registry, each)) for each in entries]
-        yield table(("name", "what it asks", "environment", "plays", "replicates"), rows)
+        yield table(("name", "question", "environment", "plays", "replicates"), rows)
         return
     if kind == "engine":
         yield table(("name", "summary"), [(code(each.name), plain(each.summary)) for each in entries])
@@ -267,7 +267,7 @@ def _size(registry: Registry, entry: Registered) -> tuple[str, str, str]:
 
 
 def generate(found: Iterable[EntryPoint] | None = None) -> dict[str, str]:
-    """The pages by their file names."""
+    """The pages by file name."""
     plugins = load_plugins(entry_points(group="corral") if found is None else found)
     return {"command-line.md": command_line_page(plugins), "catalogue.md": catalogue_page(Registry(plugins))}
 

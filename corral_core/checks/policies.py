@@ -9,7 +9,7 @@ import numpy as np
 
 from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.streams import Streams
-from corral_core.checks.trial import HORIZON, TURNS, BaseCase
+from corral_core.checks.trial import BaseCase, HORIZON, TURNS
 from corral_core.log import Log
 from corral_core.players.smoothing import Smooth
 from corral_core.protocols.problem import Feedback, Observation, action_of

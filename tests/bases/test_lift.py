@@ -14,7 +14,7 @@ from corral_core.metas.corral import Corral
 from corral_core.metas.uniform import Uniform
 from corral_core.players.smoothing import smooth
 from corral_core.protocols.parameters import fitted, knob
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem, Trajectory
+from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem, Trajectory
 from corral_core.selection.options import PRESETS
 from corral_core.selection.selection import Selection
 from corral_core.selection.setup import given_rows

@@ -15,7 +15,7 @@ from corral_core.players.boosting import boosted
 from corral_core.players.plain import plain
 from corral_core.players.smoothing import Smooth, smooth
 from corral_core.protocols.base import Base
-from corral_core.protocols.problem import NOTHING, Feedback
+from corral_core.protocols.problem import Feedback, NOTHING
 from corral_core.rows import Array, Rows
 from corral_core.selection.setup import given_rows
 

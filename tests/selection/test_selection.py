@@ -22,7 +22,7 @@ from corral_core.protocols.meta import Meta, Verdict
 from corral_core.protocols.parameters import knob, parameter
 from corral_core.protocols.problem import NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
-from corral_core.selection.options import PRESETS, Options
+from corral_core.selection.options import Options, PRESETS
 from corral_core.selection.selection import Selection
 from corral_core.selection.setup import given_rows, group_kin
 

@@ -12,7 +12,7 @@ from mabwiser.mab import MAB, LearningPolicy, NeighborhoodPolicy
 
 from corral_core.errors import CorralError
 from corral_core.metas.corral import Corral
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
 from corral_core.selection.setup import given_rows, group_kin
 from corral_core.simulation.simulate import try_out
 

@@ -13,7 +13,7 @@ from river import bandit, proba, stats
 
 from corral_core.errors import CorralError
 from corral_core.metas.corral import Corral
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
 from corral_core.selection.setup import given_rows
 from corral_core.simulation.simulate import try_out
 

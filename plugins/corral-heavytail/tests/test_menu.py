@@ -15,7 +15,7 @@ from corral_linucb.environments.nested import NestedDimension
 
 from corral_core.errors import CorralError
 from corral_core.parsing import build
-from corral_core.protocols.problem import NOTHING, Feedback, Problem
+from corral_core.protocols.problem import Feedback, NOTHING, Problem
 from corral_core.rows import Array
 from corral_core.selection.setup import given_rows, group_kin
 from corral_core.simulation.simulate import try_out

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from corral_core.environments.bandit import Bandit, chosen, gaussian
 from corral_core.errors import CorralError
 from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
 from corral_core.selection.setup import given_rows
 from corral_core.simulation.simulate import try_out

@@ -23,7 +23,7 @@ from corral_linucb.secular import maximise, maximise_ellipsoid
 
 from corral_core.errors import CorralError
 from corral_core.players.plain import plain
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
 from corral_core.selection.setup import given_rows
 from corral_core.simulation.simulate import try_out
 

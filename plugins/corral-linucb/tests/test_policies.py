@@ -17,7 +17,7 @@ from corral_linucb.environments.nested import NestedDimension
 from corral_core.metas.uniform import Uniform
 from corral_core.players.smoothing import smooth
 from corral_core.protocols.parameters import kin
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
 from corral_core.selection import selection
 from corral_core.selection.options import PRESETS
 from corral_core.selection.selection import Selection

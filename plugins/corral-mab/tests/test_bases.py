@@ -16,7 +16,7 @@ from corral_mab.bases.uniform_play import UniformPlay
 from corral_mab.environments.arms import BernoulliArms, GaussianArms
 
 from corral_core.errors import CorralError
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
+from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
 from corral_core.selection.setup import given_rows
 from corral_core.simulation.simulate import try_out
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from corral_core.analysis.statistics import Interval, difference, exponent, mean_interval
 from corral_core.errors import CorralError
-from corral_core.experiments.claims import FEWEST, Claim, Test
+from corral_core.experiments.claims import Claim, FEWEST, Test
 from corral_core.rows import Array
 from corral_core.runs.results import Result
 
