@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from corral_mab.bases.lower_bounds import SqrtBase, mistakes
-from corral_mab.bases.rate import Rate
+from corral_mab import Rate, SqrtBase
+from corral_mab.bases.lower_bounds import mistakes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corral_core.checks import Broken, CHECKS, ConformanceWarning
+from corral_core.checks import CHECKS, Broken, ConformanceWarning
 from corral_core.checks.metas import MetaCase
 from corral_core.errors import CorralError
 from corral_core.metas.uniform import Uniform

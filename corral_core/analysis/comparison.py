@@ -17,7 +17,7 @@ import numpy as np
 
 from corral_core.analysis.statistics import (
     Interval,
-    Verdict,
+    Significance,
     bootstrap_difference,
     chance,
     difference,
@@ -36,7 +36,7 @@ LEAST_SAMPLES = 10_000
 
 
 @attrs.frozen(eq=False)
-class Entry:
+class ComparedCurve:
     """A curve to be compared, with what its replicates came to."""
 
     label: str  # the curve's name, after its run's where there are several runs
@@ -45,17 +45,17 @@ class Entry:
     replicates: Array  # their numbers, ascending
     final: Array
 
-    def keep(self, common: Array) -> Entry:
+    def keep(self, common: Array) -> ComparedCurve:
         """With these replicates alone."""
         kept = np.isin(self.replicates, common)
         return attrs.evolve(self, replicates=self.replicates[kept], final=self.final[kept])
 
 
 @attrs.frozen(eq=False)
-class Row:
+class ComparisonRow:
     """What is said of one curve."""
 
-    entry: Entry
+    entry: ComparedCurve
     mean: Interval
     difference: Interval | None = None  # to the reference; None of the reference itself
     ratio: float | None = None  # of the means; None where the reference's is not above zero
@@ -63,13 +63,13 @@ class Row:
     p_value: float = float("nan")  # adjusted for all comparisons
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Significance | None:
         """Whether the difference is larger than chance explains; None of the reference."""
         return None if self.difference is None else chance(self.difference, self.p_value)
 
 
 @attrs.frozen(eq=False)
-class Table:
+class ComparisonTable:
     """The curves of one point, the best first."""
 
     at: str
@@ -77,7 +77,7 @@ class Table:
     regret: bool  # whether regret is compared (less is better), or reward (more is better)
     reference: str
     chosen: bool  # whether the reference was chosen for its mean
-    rows: list[Row]
+    rows: list[ComparisonRow]
     notes: list[str]  # what is missing, a sentence each
 
     @property
@@ -95,7 +95,7 @@ def compare(
     at: str | None = None,
     level: float = 0.95,
     bootstrap: bool = False,
-) -> list[Table]:
+) -> list[ComparisonTable]:
     """A table for every swept point, or for the one that `at` picks. P-values are adjusted over all of them."""
     runs = _opened(paths)
     points = _points(runs, at)
@@ -155,14 +155,14 @@ def _points(runs: dict[str, Run], at: str | None) -> list[str]:
     return found
 
 
-def _entries(name: str, run: Run, several: bool) -> list[Entry]:
+def _entries(name: str, run: Run, several: bool) -> list[ComparedCurve]:
     """The curves of a run, as far as they were played."""
     chunks: dict[tuple[int, str], list[Array]] = {}
     for task in run.finished():
         begin = task.chunk_number * run.points[task.point].chunk_size
         chunks.setdefault((task.point, task.curve), []).append(np.arange(begin, begin + task.rows))
     return [
-        Entry(
+        ComparedCurve(
             label=f"{name}:{result.curve.name}" if several else result.curve.name,
             run=name,
             result=result,
@@ -173,7 +173,7 @@ def _entries(name: str, run: Run, several: bool) -> list[Entry]:
     ]
 
 
-def _selected(entries: list[Entry], curves: Sequence[str]) -> list[Entry]:
+def _selected(entries: list[ComparedCurve], curves: Sequence[str]) -> list[ComparedCurve]:
     """Those that are named, by curve or by run and curve; all, where none is."""
     for name in curves:
         _named(entries, name)
@@ -189,14 +189,14 @@ def _selected(entries: list[Entry], curves: Sequence[str]) -> list[Entry]:
     return kept
 
 
-def _named(entries: list[Entry], name: str) -> list[Entry]:
+def _named(entries: list[ComparedCurve], name: str) -> list[ComparedCurve]:
     """What goes by this name, at least one."""
     if found := [each for each in entries if name in (each.label, each.result.curve.name)]:
         return found
     raise CorralError(f"there is no curve {name!r}{suggestion(name, [each.label for each in entries])}")
 
 
-def _common(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
+def _common(entries: list[ComparedCurve]) -> tuple[list[ComparedCurve], list[str]]:
     """Paired curves with the replicates that all of them have, and what that leaves out."""
     kept, notes = [], []
     for entry in entries:
@@ -219,7 +219,7 @@ def _common(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
     return kept, list(dict.fromkeys(notes))
 
 
-def _not_begun(runs: dict[str, Run], point: str, there: list[Entry], curves: Sequence[str]) -> list[str]:
+def _not_begun(runs: dict[str, Run], point: str, there: list[ComparedCurve], curves: Sequence[str]) -> list[str]:
     begun = {(entry.run, entry.result.curve.name) for entry in there}
     missing = [
         curve.name
@@ -234,10 +234,12 @@ def _not_begun(runs: dict[str, Run], point: str, there: list[Entry], curves: Seq
     return notes + ([f"Nothing is there yet of {', '.join(missing)}."] if missing else [])
 
 
-def _means(entries: list[Entry], point: str, against: str | None, level: float, notes: list[str]) -> Table:
+def _means(
+    entries: list[ComparedCurve], point: str, against: str | None, level: float, notes: list[str]
+) -> ComparisonTable:
     """The table without differences."""
     regret = entries[0].result.regret is not None
-    rows = [Row(entry, mean_interval(entry.final, level)) for entry in entries]
+    rows = [ComparisonRow(entry, mean_interval(entry.final, level)) for entry in entries]
     rows.sort(key=lambda row: row.mean.estimate if regret else -row.mean.estimate)
     one_each = len(entries) == 2 and entries[0].run != entries[1].run
     if against is not None:
@@ -247,7 +249,7 @@ def _means(entries: list[Entry], point: str, against: str | None, level: float, 
         reference = found[0].label
     else:
         reference = entries[0].label if one_each else rows[0].entry.label
-    return Table(
+    return ComparisonTable(
         at=point,
         horizon=entries[0].result.point.horizon,
         regret=regret,
@@ -258,7 +260,7 @@ def _means(entries: list[Entry], point: str, against: str | None, level: float, 
     )
 
 
-def _differences(table: Table, level: float, bootstrap: bool, comparisons: int) -> Table:
+def _differences(table: ComparisonTable, level: float, bootstrap: bool, comparisons: int) -> ComparisonTable:
     """With the difference of every curve to the reference."""
     (reference,) = (row for row in table.rows if row.entry.label == table.reference)
     rows = []

@@ -124,7 +124,7 @@ def holm(p_values: Sequence[float], comparisons: int | None = None) -> list[floa
     return adjusted
 
 
-class Verdict(Enum):
+class Significance(Enum):
     """What can be said of a difference, in words."""
 
     LOWER = "lower, by more than chance explains"
@@ -134,16 +134,16 @@ class Verdict(Enum):
     UNKNOWN = "too few replicates to tell"
 
 
-def chance(interval: Interval, p_value: float | None = None) -> Verdict:
+def chance(interval: Interval, p_value: float | None = None) -> Significance:
     """Whether a difference is larger than chance explains; with an adjusted p-value if there are several."""
     p_value = interval.p_value if p_value is None else p_value
     if math.isnan(p_value):
-        return Verdict.UNKNOWN
+        return Significance.UNKNOWN
     if interval.low == interval.high == 0:
-        return Verdict.SAME
+        return Significance.SAME
     if p_value > 1 - interval.level:
-        return Verdict.CHANCE
-    return Verdict.LOWER if interval.estimate < 0 else Verdict.HIGHER
+        return Significance.CHANCE
+    return Significance.LOWER if interval.estimate < 0 else Significance.HIGHER
 
 
 def student_tail(t: float, freedom: float) -> float:

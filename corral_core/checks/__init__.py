@@ -3,7 +3,7 @@
 A check is a function over a *case* (a base in an environment, an environment, a meta over some bases, an experiment);
 its docstring is the rule. `cases_of` makes the cases of a thing, `check_all` runs the checks on them.
 
->>> from corral_core.metas.uniform import Uniform
+>>> from corral_core import Uniform
 >>> {outcome.result for outcome in check_all(cases_of(Uniform))}
 {'passed'}
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.streams import Streams
-from corral_core.checks.trial import BaseCase, HORIZON, TURNS
+from corral_core.checks.trial import HORIZON, TURNS, BaseCase
 from corral_core.log import Log
 from corral_core.players.smoothing import Smooth
 from corral_core.protocols.problem import Feedback, Observation, action_of
@@ -84,7 +84,9 @@ def policies_are_counted(case: BaseCase) -> None:
     for plays in range(1, HORIZON):
         trial.play()
         if count.max() > case.base.max_policies(plays):
-            broken(f"{plays} plays made {count.max()} policies; max_policies({plays}) is {case.base.max_policies(plays)}")
+            broken(
+                f"{plays} plays made {count.max()} policies; max_policies({plays}) is {case.base.max_policies(plays)}"
+            )
         count += case.base.changed(trial.state, trial.everyone)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corral_core.checks.environments import EnvironmentCase, PLAYS, Visit
+from corral_core.checks.environments import PLAYS, EnvironmentCase, Visit
 from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.trial import arrays_of
 from corral_core.checks.worlds import any_action, legal

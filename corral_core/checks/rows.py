@@ -10,7 +10,7 @@ import numpy as np
 
 from corral_core.checks.rules import Checks, broken, shown
 from corral_core.checks.streams import Streams
-from corral_core.checks.trial import BaseCase, TURNS, Trial, compare, compare_plays, held, unchanged
+from corral_core.checks.trial import TURNS, BaseCase, Trial, compare, compare_plays, held, unchanged
 from corral_core.errors import CorralError
 from corral_core.protocols.base import Base
 from corral_core.protocols.parameters import kin, knobs

@@ -23,7 +23,7 @@ from corral_core.rows import Array, Rows
 NOISE = 0.3
 
 
-class Instance(Rows):
+class SmallInstance(Rows):
     theta: Array  # (rows, dimension); (rows, arms, dimension) if one context is shared
     features: Array  # (rows, arms, dimension), of fixed arms
     mean: Array  # (rows, arms), of arms without features
@@ -66,16 +66,16 @@ class Small(Bandit):
         kind = kinds.get(self.shows, "a shared context")
         return f"{kind}, masked" if self.masked else kind
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
+    def draw(self, rows: int, rng: Generator) -> SmallInstance:
         per_arm = (self.arms,) if self.shows == "shared" else ()
         theta = _unit(rng.standard_normal((rows, *per_arm, self.dimension)))
         features = _unit(rng.standard_normal((rows, self.arms, self.dimension)))
-        return Instance(theta, features, 2 * rng.random((rows, self.arms)) - 1)
+        return SmallInstance(theta, features, 2 * rng.random((rows, self.arms)) - 1)
 
-    def shown(self, instance: Instance) -> dict[str, Array]:
+    def shown(self, instance: SmallInstance) -> dict[str, Array]:
         return {"features": instance.features} if self.shows == "fixed" and not self.masked else {}
 
-    def observe(self, instance: Instance, rng: Generator) -> Observation:
+    def observe(self, instance: SmallInstance, rng: Generator) -> Observation:
         rows, features, mask = len(instance), None, None
         if self.actions == "ellipsoid":
             features = 0.5 + 0.5 * rng.random((rows, self.dimension))
@@ -90,7 +90,9 @@ class Small(Bandit):
             mask = uniform <= np.maximum(uniform.min(axis=1, keepdims=True), 0.7)
         return NOTHING if features is None and mask is None else Observation(features, mask)
 
-    def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+    def pay(
+        self, instance: SmallInstance, observation: Observation, action: Array, rng: Generator
+    ) -> tuple[Array, Array]:
         if self.actions != "finite":
             theta = instance.theta
             best = np.linalg.norm(theta if observation.features is None else theta * observation.features, axis=1)
@@ -100,7 +102,7 @@ class Small(Bandit):
         there = means if observation.mask is None else np.where(observation.mask, means, -np.inf)
         return gaussian(means, there.max(axis=1), action, NOISE, rng)
 
-    def _means(self, instance: Instance, observation: Observation) -> Array:
+    def _means(self, instance: SmallInstance, observation: Observation) -> Array:
         if self.shows == "nothing":
             return instance.mean
         features = instance.features if observation.features is None else observation.features

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from corral_core.analysis.comparison import Row, Table
+    from corral_core.analysis.comparison import ComparisonRow, ComparisonTable
     from corral_core.analysis.statistics import Interval
 
 
@@ -44,7 +44,7 @@ def compare(
         _explain(tables, level, bootstrap)
 
 
-def _print_table(table: Table, level: float) -> None:
+def _print_table(table: ComparisonTable, level: float) -> None:
     from corral_core.cli.listing import show_table
     from corral_core.terminal import plays, say
 
@@ -80,23 +80,23 @@ def _written(interval: Interval, signed: bool = False) -> str:
     return f"{shown(interval.low)} to {shown(interval.high)}"
 
 
-def verdict(table: Table, row: Row) -> str:
+def verdict(table: ComparisonTable, row: ComparisonRow) -> str:
     """A word or two for the table."""
-    from corral_core.analysis.statistics import Verdict
+    from corral_core.analysis.statistics import Significance
 
     better, worse = ("better", "worse") if table.regret else ("worse", "better")
     words = {
         None: "reference",
-        Verdict.LOWER: better,
-        Verdict.HIGHER: worse,
-        Verdict.CHANCE: "may be chance",
-        Verdict.SAME: "the same",
-        Verdict.UNKNOWN: "too few",
+        Significance.LOWER: better,
+        Significance.HIGHER: worse,
+        Significance.CHANCE: "may be chance",
+        Significance.SAME: "the same",
+        Significance.UNKNOWN: "too few",
     }
     return words[row.verdict]
 
 
-def _explain(tables: list[Table], level: float, bootstrap: bool) -> None:
+def _explain(tables: list[ComparisonTable], level: float, bootstrap: bool) -> None:
     from corral_core.terminal import say
 
     differing = [row for table in tables for row in table.rows if row.difference is not None]
@@ -107,13 +107,13 @@ def _explain(tables: list[Table], level: float, bootstrap: bool) -> None:
     say(f"Better and worse: by more than chance explains, at {level * 100:g}%{among}.")
 
 
-def _method(row: Row, bootstrap: bool) -> str:
+def _method(row: ComparisonRow, bootstrap: bool) -> str:
     if row.paired:
         return f"replicate by replicate, on the same problems ({'bootstrap' if bootstrap else 'Student'})"
     return f"of independent runs ({'bootstrap' if bootstrap else 'Welch'})"
 
 
-def _print_json(tables: list[Table], level: float, bootstrap: bool) -> None:
+def _print_json(tables: list[ComparisonTable], level: float, bootstrap: bool) -> None:
     import json
 
     found = {
@@ -135,7 +135,7 @@ def _print_json(tables: list[Table], level: float, bootstrap: bool) -> None:
     print(json.dumps(found, indent=2, allow_nan=False))
 
 
-def _row_json(table: Table, row: Row) -> dict[str, Any]:
+def _row_json(table: ComparisonTable, row: ComparisonRow) -> dict[str, Any]:
     found = {
         "curve": row.entry.label,
         "run": row.entry.run,

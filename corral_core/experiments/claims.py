@@ -46,14 +46,14 @@ FEWEST = 3  # replicates below which a standard deviation says nothing, and hori
 
 
 @attrs.frozen
-class Test:
+class ClaimTest:
     """One test of a claim; of `either`, several."""
 
     kind: str
     curves: tuple[str, ...] = ()
     limits: tuple[float, ...] = ()  # one a curve, where the test has a number
     at: str = ""  # the one point where it is made; at all of them where it is empty
-    some_of: tuple[Test, ...] = ()
+    some_of: tuple[ClaimTest, ...] = ()
 
 
 @attrs.frozen
@@ -62,7 +62,7 @@ class Claim:
 
     of: str  # the item of the paper
     says: str
-    test: Test
+    test: ClaimTest
     reading: bool = False  # whether it is a reading, rather than the paper's own words
 
 
@@ -121,7 +121,7 @@ def _claim(table: Mapping[str, Any], where: str) -> Claim:
     )
 
 
-def _test(table: Any, where: str) -> Test:
+def _test(table: Any, where: str) -> ClaimTest:
     if not isinstance(table, Mapping):
         raise CorralError(f"{where} must be a table with a test, like {{ less = [...] }}")
     check_keys(table, [*TESTS, "at"], where)
@@ -139,17 +139,17 @@ def _test(table: Any, where: str) -> Test:
         tests = tuple(_test(each, f"{where}[{number}]") for number, each in enumerate(given))
         if any(test.kind in ("either", "exponent") for test in tests):
             raise CorralError(f"{where} takes tests that are made at a point: less, wider, at_least or at_most")
-        return Test(kind, some_of=tests)
+        return ClaimTest(kind, some_of=tests)
     if kind in ("less", "wider"):
         curves = convert(given, tuple[str, ...], where)
         if len(set(curves)) < 2 or len(set(curves)) < len(curves) or (kind == "wider" and len(curves) > 2):
             wanted = "two curves" if kind == "wider" else "two curves or more"
             raise CorralError(f"{where} must name {wanted}, each once")
-        return Test(kind, curves, at=at)
+        return ClaimTest(kind, curves, at=at)
     if not isinstance(given, Mapping) or not given:
         raise CorralError(f"{where} must be a table of numbers by curve, like {{ corral = 0.5 }}")
     limits = tuple(convert(value, float, f"{where}: {curve}") for curve, value in given.items())
-    return Test(kind, tuple(given), limits, at)
+    return ClaimTest(kind, tuple(given), limits, at)
 
 
 def _band(source: Mapping[str, Any], where: str) -> float:

@@ -15,7 +15,7 @@ from corral_core.protocols.base import Base
 from corral_core.protocols.problem import Problem
 from corral_core.registry.discovery import Kind
 from corral_core.registry.names import get_registry
-from corral_core.selection.options import Options, PRESETS
+from corral_core.selection.options import PRESETS, Options
 from corral_core.simulation.curve import Curve
 
 ALONE = ("plain", "smooth", "both", "none")

@@ -28,7 +28,7 @@ from corral_core.rows import Array
 
 
 @attrs.define(eq=False)
-class State:
+class CorralState:
     p: Array  # the iterate of mirror descent
     sampled: Array  # pbar: what bases are drawn from
     eta: Array
@@ -64,14 +64,14 @@ class Corral(Meta):
         given = rate_of(self.eta, problem.horizon, "eta")
         return corral_rate(problem.bases, problem.horizon, target(problem.bounds)) if given is None else given
 
-    def init(self, rows: int, problem: MetaProblem) -> State:
+    def init(self, rows: int, problem: MetaProblem) -> CorralState:
         shape = (problem.bases, rows)
         uniform = np.full(shape, 1 / problem.bases)
         gamma = rate_of(self.gamma, problem.horizon, "gamma")
         growth = rate_of(self.growth, problem.horizon, "growth")
         if gamma is not None and gamma > 1:
             raise CorralError(f"{self.name}: gamma is a share of all plays and must be at most 1, not {self.gamma}")
-        return State(
+        return CorralState(
             p=uniform,
             sampled=uniform.copy(),
             eta=np.full(shape, self.rate(problem)),
@@ -80,11 +80,11 @@ class Corral(Meta):
             growth=math.exp(1 / math.log(max(problem.horizon, 3))) if growth is None else growth,
         )
 
-    def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
+    def choose(self, state: CorralState, active: Array, rng: Generator) -> tuple[Array, Array | None]:
         state.sampled = among(active, state.sampled)
         return draw(state.sampled, rng)
 
-    def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
+    def update(self, state: CorralState, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
         some = None if active.all() else active
         loss = self.loss_factor * (1 - gain) / probability
         state.p = log_barrier_step(among(active, state.p), state.eta, chosen, loss, some)
@@ -104,7 +104,7 @@ class Corral(Meta):
         np.multiply(state.eta, state.growth, out=state.eta, where=below)
         return Verdict(restart=below)
 
-    def probabilities(self, state: State) -> Array:
+    def probabilities(self, state: CorralState) -> Array:
         return state.sampled
 
     def choices(self, problem: MetaProblem) -> list[str]:

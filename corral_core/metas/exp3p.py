@@ -25,7 +25,7 @@ from corral_core.rows import Array
 
 
 @attrs.define(eq=False)
-class State:
+class Exp3PState:
     gains: Array  # G
     sampled: Array  # P
     floor: float  # p
@@ -52,16 +52,16 @@ class Exp3P(Meta):
             raise CorralError(f"exp3p: p must be at most 1/(2M) = {most:.4g} with M = {problem.bases}, not {given}")
         return given
 
-    def init(self, rows: int, problem: MetaProblem) -> State:
+    def init(self, rows: int, problem: MetaProblem) -> Exp3PState:
         shape = (problem.bases, rows)
         low, high = problem.gains
-        return State(np.zeros(shape), np.full(shape, 1 / problem.bases), self.rate(problem), low, high)
+        return Exp3PState(np.zeros(shape), np.full(shape, 1 / problem.bases), self.rate(problem), low, high)
 
-    def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
+    def choose(self, state: Exp3PState, active: Array, rng: Generator) -> tuple[Array, Array | None]:
         state.sampled = among(active, state.sampled)
         return draw(state.sampled, rng)
 
-    def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
+    def update(self, state: Exp3PState, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
         floor, rows = state.floor, np.arange(len(chosen))
         unit = (gain - state.low) / (state.high - state.low)
         with np.errstate(divide="ignore"):
@@ -74,7 +74,7 @@ class Exp3P(Meta):
         state.sampled = (1 - count * floor) * weights + np.where(active, floor, 0.0)
         return None
 
-    def probabilities(self, state: State) -> Array:
+    def probabilities(self, state: Exp3PState) -> Array:
         return state.sampled
 
     def choices(self, problem: MetaProblem) -> list[str]:

@@ -14,7 +14,7 @@ from corral_core.rows import Array
 
 
 @attrs.define(eq=False)
-class State:
+class UniformState:
     sampled: Array
 
 
@@ -25,15 +25,17 @@ class Uniform(Meta):
     name: ClassVar[str] = "uniform"
     needs_horizon: ClassVar[bool] = False
 
-    def init(self, rows: int, problem: MetaProblem) -> State:
-        return State(np.full((problem.bases, rows), 1 / problem.bases))
+    def init(self, rows: int, problem: MetaProblem) -> UniformState:
+        return UniformState(np.full((problem.bases, rows), 1 / problem.bases))
 
-    def choose(self, state: State, active: Array, rng: Generator) -> tuple[Array, Array | None]:
+    def choose(self, state: UniformState, active: Array, rng: Generator) -> tuple[Array, Array | None]:
         state.sampled = among(active, state.sampled)
         return draw(state.sampled, rng)
 
-    def update(self, state: State, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
+    def update(
+        self, state: UniformState, chosen: Array, probability: Any, gain: Array, active: Array
+    ) -> Verdict | None:
         return None
 
-    def probabilities(self, state: State) -> Array:
+    def probabilities(self, state: UniformState) -> Array:
         return state.sampled

@@ -17,7 +17,7 @@ from corral_core.bounds import Bound
 from corral_core.errors import CorralError
 from corral_core.protocols.named import Named
 from corral_core.protocols.parameters import fitted_names
-from corral_core.protocols.problem import ACTIONS, Feedback, NEEDS, Observation, Problem, SAYABLE, SIZES
+from corral_core.protocols.problem import ACTIONS, NEEDS, SAYABLE, SIZES, Feedback, Observation, Problem
 from corral_core.rows import Array
 
 

@@ -21,7 +21,7 @@ from corral_core.runs.checksums import digest
 from corral_core.runs.chunk_files import file_name, packed
 from corral_core.runs.description import PointDescription
 from corral_core.runs.journal import Journal, entries, locked
-from corral_core.runs.run import EXPERIMENT, FORMAT, Run, VERSIONS, described, recorded_experiment
+from corral_core.runs.run import EXPERIMENT, FORMAT, VERSIONS, Run, described, recorded_experiment
 from corral_core.runs.versions import differing, versions
 
 PARTS = (".*.part", "chunks/.*.part")  # what a sudden end leaves half written
@@ -44,8 +44,8 @@ class Folder:
             if changed := differing(self.found.versions, self._experiment.points):
                 if not mixed_versions:
                     raise CorralError(
-                        f"{path} was begun with {changed}; resume it with those, choose another folder, or mix versions "
-                        f"with --mixed-versions"
+                        f"{path} was begun with {changed}; resume it with those, choose another folder, or "
+                        f"mix versions with --mixed-versions"
                     )
                 self._journal.enter({"versions": versions()})
 

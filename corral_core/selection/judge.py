@@ -132,7 +132,7 @@ class BaseTest:
         self._bounds = bounds
         self._clip = clip if noise is None else None
         low, high = clip
-        # The means add 1 and the noise of two rewards twice its own; clipped rewards differ by the clip's width at most.
+        # Means add 1 and the noise of two rewards twice its own; clipped rewards differ by the clip's width at most.
         spread = (high - low) ** 2 if noise is None else 1 + 2 * noise**2
         self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
         self._excess = np.zeros((told.bases, rows))  # sum of r2 - r1 over whole rounds

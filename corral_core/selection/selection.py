@@ -19,11 +19,11 @@ from numpy.random import Generator
 from corral_core.errors import CorralError
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem, Trajectory
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows, stack
 from corral_core.selection.compatibility import check_fit
 from corral_core.selection.judge import Judge, MetaJudge
-from corral_core.selection.options import Options, PRESETS, options_for
+from corral_core.selection.options import PRESETS, Options, options_for
 from corral_core.selection.round import Block, Part, Round, Ticket
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
 from corral_core.selection.validation import actions_in, observation_in, reward_of, trajectory_in

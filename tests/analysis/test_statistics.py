@@ -11,7 +11,7 @@ from numpy.random import default_rng
 from corral_core.analysis import statistics
 from corral_core.analysis.statistics import (
     Interval,
-    Verdict,
+    Significance,
     bootstrap_difference,
     chance,
     difference,
@@ -85,7 +85,7 @@ def test_one_replicate_says_nothing_about_chance() -> None:
     ):
         assert math.isfinite(found.estimate)
         assert all(map(math.isnan, (found.low, found.high, found.p_value)))
-        assert chance(found) is Verdict.UNKNOWN
+        assert chance(found) is Significance.UNKNOWN
 
 
 @pytest.mark.parametrize("function", [difference, bootstrap_difference])
@@ -93,8 +93,8 @@ def test_few_replicates_that_agree_prove_nothing(function: Any) -> None:
     """Five of one sign happen by chance with probability 1/16."""
     for count in (2, 5):
         found = function([2.0] * count, [1.0] * count, paired=True)
-        assert (found.estimate, chance(found)) == (1.0, Verdict.UNKNOWN)
-    assert chance(function([2.0] * 6, [1.0] * 6, paired=True)) is Verdict.HIGHER
+        assert (found.estimate, chance(found)) == (1.0, Significance.UNKNOWN)
+    assert chance(function([2.0] * 6, [1.0] * 6, paired=True)) is Significance.HIGHER
 
 
 def test_replicates_that_agree_leave_no_doubt() -> None:
@@ -102,7 +102,7 @@ def test_replicates_that_agree_leave_no_doubt() -> None:
     for found in (difference, bootstrap_difference):
         assert found([1.0, 2.0], [1.0, 2.0], paired=True) == Interval(0.0, 0.0, 0.0, 0.95, 1.0)  # type: ignore[operator]
     assert difference([2.0] * 6, [1.0] * 6, paired=True) == Interval(1.0, 1.0, 1.0, 0.95, 2**-5)
-    assert chance(difference([1.0, 2.0], [1.0, 2.0], paired=True)) is Verdict.SAME
+    assert chance(difference([1.0, 2.0], [1.0, 2.0], paired=True)) is Significance.SAME
 
 
 def test_two_replicates_bootstrap_to_infinity() -> None:
@@ -279,6 +279,6 @@ def test_against_the_best_chance_seldom_passes_for_a_difference() -> None:
 
 def test_chance_in_words() -> None:
     found = Interval(-2.0, -3.0, -1.0, 0.95, 0.01)
-    assert chance(found) is Verdict.LOWER
-    assert chance(Interval(2.0, 1.0, 3.0, 0.95, 0.01)) is Verdict.HIGHER
-    assert chance(found, 0.06) is Verdict.CHANCE
+    assert chance(found) is Significance.LOWER
+    assert chance(Interval(2.0, 1.0, 3.0, 0.95, 0.01)) is Significance.HIGHER
+    assert chance(found, 0.06) is Significance.CHANCE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.environments.fixed import LinearArms
-from corral_mab.bases.epsilon_greedy import EpsilonGreedy
+from corral_linucb import LinearArms
+from corral_mab import EpsilonGreedy
 
 from corral_core.bases.lift import Lifted, lift
 from corral_core.errors import CorralError
@@ -14,7 +14,7 @@ from corral_core.metas.corral import Corral
 from corral_core.metas.uniform import Uniform
 from corral_core.players.smoothing import smooth
 from corral_core.protocols.parameters import fitted, knob
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem, Trajectory
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem, Trajectory
 from corral_core.selection.options import PRESETS
 from corral_core.selection.selection import Selection
 from corral_core.selection.setup import given_rows

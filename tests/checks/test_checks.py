@@ -114,7 +114,7 @@ def test_an_experiment_that_asks_nothing(tmp_path: Path) -> None:
 
 
 def test_an_experiment_that_fails_when_it_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corral_mab.bases.ucb import Ucb
+    from corral_mab import Ucb
 
     def learn(*arguments: object) -> None:
         raise ZeroDivisionError("nothing was played")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corral_core.checks.streams import Misdrawn, PARAMETERS, Streams
+from corral_core.checks.streams import PARAMETERS, Misdrawn, Streams
 from corral_core.rows import Array
 
 ROWS = [4, 7, 9]

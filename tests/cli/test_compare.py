@@ -11,7 +11,14 @@ import pytest
 from corral_core import cli
 from corral_core.analysis import comparison
 from corral_core.analysis.comparison import compare, paired
-from corral_core.analysis.statistics import Interval, Verdict, bootstrap_difference, difference, holm, mean_interval
+from corral_core.analysis.statistics import (
+    Interval,
+    Significance,
+    bootstrap_difference,
+    difference,
+    holm,
+    mean_interval,
+)
 from corral_core.cli.compare import verdict
 from corral_core.errors import CorralError
 from corral_core.experiments.experiment import Experiment
@@ -207,7 +214,7 @@ def test_a_sweep_has_a_table_a_point(out: Path, capsys: pytest.CaptureFixture[st
     assert "there is no point '70'; it takes horizon = 20, horizon = 60" in refused(capsys, swept, "--at", "70")
     assert "nothing was swept, so leave --at out" in refused(capsys, out, "--at", "60")
     (table,) = compare([out, swept], at="60", curves=["corral"])
-    assert [row.verdict for row in table.rows if row.difference] == [Verdict.SAME], (
+    assert [row.verdict for row in table.rows if row.difference] == [Significance.SAME], (
         "one that sweeps nothing stands beside"
     )
 
@@ -263,7 +270,7 @@ def test_rewards_are_better_when_higher(tmp_path: Path, monkeypatch: pytest.Monk
     assert table.rows[0].entry.label == max(known, key=lambda name: known[name].reward.mean[-1])
     (worst,) = [row for row in table.rows if row.entry.label == "uniform"]
     assert worst.difference is not None and worst.difference.estimate < 0
-    assert (worst.verdict, verdict(table, worst)) == (Verdict.LOWER, "worse")
+    assert (worst.verdict, verdict(table, worst)) == (Significance.LOWER, "worse")
 
 
 # --- Wrong input ------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from corral_core.experiments.experiment import Experiment, load_experiment
 from corral_core.experiments.point import Point, parse_point
 from corral_core.registry.names import get_registry
 from corral_core.runs import runner
+from corral_core.runs.description import describe
 from corral_core.runs.results import gather, in_order
 from corral_core.simulation.record import Record
 
@@ -210,9 +211,7 @@ class Lazy(Engine):
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     registry = get_registry()
     load = registry.load
-    monkeypatch.setattr(
-        registry, "load", lambda kind, name: request.param if name == "ours" else load_experiment(kind, name)
-    )
+    monkeypatch.setattr(registry, "load", lambda kind, name: request.param if name == "ours" else load(kind, name))
     return "ours"
 
 

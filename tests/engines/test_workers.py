@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from corral_core.engines.workers import Died, START, Worker, hire, started_ahead
+from corral_core.engines.workers import START, Died, Worker, hire, started_ahead
 from corral_core.errors import CorralError
 
 TALK = """

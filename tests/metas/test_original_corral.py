@@ -14,9 +14,9 @@ from corral_core.metas.original_corral import OriginalCorral
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta, MetaProblem, Verdict
 from corral_core.protocols.parameters import knob
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
+from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
-from corral_core.selection.options import Options, PRESETS
+from corral_core.selection.options import PRESETS, Options
 from corral_core.selection.selection import Selection
 
 PROBLEM = Problem(arms=10, noise=0.5, low=0.0, high=2.0, horizon=100, delta=0.01)

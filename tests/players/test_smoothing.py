@@ -5,17 +5,13 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from corral_mab.bases.epsilon_greedy import EpsilonGreedy
-from corral_mab.bases.exp3 import Exp3
-from corral_mab.bases.rate import Rate
-from corral_mab.bases.ucb import Ucb
-from corral_mab.environments.arms import BernoulliArms
+from corral_mab import BernoulliArms, EpsilonGreedy, Exp3, Rate, Ucb
 
 from corral_core.players.boosting import boosted
 from corral_core.players.plain import plain
 from corral_core.players.smoothing import Smooth, smooth
 from corral_core.protocols.base import Base
-from corral_core.protocols.problem import Feedback, NOTHING
+from corral_core.protocols.problem import NOTHING, Feedback
 from corral_core.rows import Array, Rows
 from corral_core.selection.setup import given_rows
 

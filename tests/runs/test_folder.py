@@ -16,7 +16,7 @@ from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.point import parse_point
 from corral_core.runs import files, runner
 from corral_core.runs.folder import Folder, file_name
-from corral_core.simulation.record import Record
+from corral_core.simulation.record import Record, checkpoints
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_runs import assert_equal, chunks, play, small
@@ -38,7 +38,7 @@ def test_a_folder_holds_the_experiment_the_versions_and_the_chunks(tmp_path: Pat
     assert len(chunks(out)) == 3
     with np.load(out / "chunks" / chunks(out)[0]) as arrays:
         assert set(arrays) == {*Record.names, "at", "bases", "curve"}
-        assert arrays["at"].tolist() == points(small().horizon).tolist()
+        assert arrays["at"].tolist() == checkpoints(small().horizon).tolist()
         assert arrays["regret"].shape[1] == len(arrays["at"])
         assert arrays["plays"].shape[2] == len(arrays["bases"])
 

@@ -10,6 +10,7 @@ from corral_core.engines.chunks import Task, run_chunk, tasks
 from corral_core.engines.engine import Done
 from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.point import Point, parse_point
+from corral_core.runs.description import describe
 from corral_core.runs.results import Result, gather, in_order
 from corral_core.runs.runner import run_experiment
 from corral_core.runs.standard_errors import Moments

@@ -5,11 +5,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_mab.bases.epsilon_greedy import EpsilonGreedy
-from corral_mab.bases.exp3 import Exp3
-from corral_mab.bases.rate import Rate
-from corral_mab.bases.ucb import Ucb
-from corral_mab.bases.ucb1 import Ucb1
+from corral_mab import EpsilonGreedy, Exp3, Rate, Ucb, Ucb1
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
@@ -22,7 +18,7 @@ from corral_core.protocols.meta import Meta, Verdict
 from corral_core.protocols.parameters import knob, parameter
 from corral_core.protocols.problem import NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
-from corral_core.selection.options import Options, PRESETS
+from corral_core.selection.options import PRESETS, Options
 from corral_core.selection.selection import Selection
 from corral_core.selection.setup import given_rows, group_kin
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from corral_mab.bases.epsilon_greedy import EpsilonGreedy
+from corral_mab import EpsilonGreedy
 
 from corral_core.bounds import Bound, Term
 from corral_core.metas.corral import Corral

@@ -5,11 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.bases.linucb import LinUcb
-from corral_mab.bases.rate import Rate
-from corral_mab.bases.ucb import Ucb
-from corral_mab.environments.arms import BernoulliArms
-from corral_tabular.bases.psrl import Psrl
+from corral_linucb import LinUcb
+from corral_mab import BernoulliArms, Rate, Ucb
+from corral_tabular import Psrl
 
 from corral_core.checks.worlds import Small, SmallChain
 from corral_core.engines.chunks import run_chunk

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import attrs
-from corral_heavytail.bases.tofu import Tofu
-from corral_linucb.bases.linucb import LinUcb
-from corral_linucb.environments.nested import NestedDimension
+from corral_heavytail import Tofu
+from corral_linucb import LinUcb, NestedDimension
 
 from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform

@@ -8,7 +8,7 @@ from time import monotonic
 
 from corral_core.cli.progress.silent import Silent
 from corral_core.cli.progress.standings import Course, Standing
-from corral_core.cli.progress.time_left import Clock, SETTLING
+from corral_core.cli.progress.time_left import SETTLING, Clock
 from corral_core.engines.chunks import Task
 from corral_core.engines.progress import Progress
 from corral_core.experiments.point import Point

@@ -7,9 +7,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from corral_core.errors import CorralError
+from corral_core import CorralError, Problem
 from corral_core.parsing import shown
-from corral_core.protocols.problem import Problem
 
 
 def library(module: str, extra: str) -> Any:

@@ -1,6 +1,6 @@
 """What corral-adapters provides. Targets are imported only when used."""
 
-from corral_core.hookspecs import Entry, hookimpl
+from corral_core import Entry, hookimpl
 
 
 @hookimpl

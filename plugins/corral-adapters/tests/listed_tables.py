@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gymnasium
 import numpy as np
-from corral_adapters.environments.gymnasium_table import GymnasiumTable
+from corral_adapters import GymnasiumTable
 from gymnasium.envs.registration import WrapperSpec
 from gymnasium.envs.toy_text.utils import categorical_sample
 from gymnasium.spaces import Discrete

@@ -6,13 +6,10 @@ import attrs
 import gymnasium
 import numpy as np
 import pytest
-from corral_adapters.environments.gymnasium import Gymnasium
+from corral_adapters import Gymnasium
 from gymnasium.spaces import Box, Discrete
 
-from corral_core.bases.lift import Lifted
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
-from corral_core.simulation.simulate import try_out
+from corral_core import Corral, CorralError, Lifted, try_out
 
 LAKE = Gymnasium("FrozenLake-v1", {"is_slippery": False}, low=0.0, high=1.0)
 SLIPPERY = Gymnasium("FrozenLake-v1", {"is_slippery": True}, stages=30, low=0.0, high=1.0)

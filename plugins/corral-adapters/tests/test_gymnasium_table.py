@@ -10,14 +10,11 @@ import attrs
 import gymnasium
 import numpy as np
 import pytest
-from corral_adapters.environments.gymnasium import Gymnasium
-from corral_adapters.environments.gymnasium_table import GymnasiumTable
+from corral_adapters import Gymnasium, GymnasiumTable
 from gymnasium.utils.seeding import np_random
 
-from corral_core.bases.lift import lift
+from corral_core import Corral, lift, try_out
 from corral_core.environments.planning import following
-from corral_core.metas.corral import Corral
-from corral_core.simulation.simulate import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
 from listed_tables import CLIFF, DRY, FORK, TAXI, bare, changed, listed, plain_value, registered

@@ -6,15 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
-from corral_adapters.bases.mabwiser import MabWiser
-from corral_mab.environments.arms import BernoulliArms, GaussianArms
+from corral_adapters import MabWiser
+from corral_mab import BernoulliArms, GaussianArms
 from mabwiser.mab import MAB, LearningPolicy, NeighborhoodPolicy
 
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
+from corral_core import Corral, CorralError, Feedback, Observation, Problem, try_out
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows, group_kin
-from corral_core.simulation.simulate import try_out
 
 PLAIN = Problem(arms=4, low=0.0, high=1.0)
 SHARED = Problem(arms=4, dimension=3, shared=True, changing=True, low=0.0, high=1.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corral_core.experiments.experiment import load_experiment
+from corral_core import load_experiment
 from corral_core.experiments.point import parse_point
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")

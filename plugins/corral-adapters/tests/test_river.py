@@ -7,15 +7,14 @@ import random
 
 import numpy as np
 import pytest
-from corral_adapters.bases.river import Drawn, River
-from corral_mab.environments.arms import BernoulliArms
+from corral_adapters import River
+from corral_adapters.bases.river import Drawn
+from corral_mab import BernoulliArms
 from river import bandit, proba, stats
 
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
+from corral_core import Corral, CorralError, Feedback, Observation, Problem, try_out
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 PLAIN = Problem(arms=4, low=0.0, high=1.0)
 SHARED = Problem(arms=4, dimension=3, shared=True, changing=True, low=0.0, high=1.0)

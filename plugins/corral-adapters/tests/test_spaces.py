@@ -7,12 +7,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from corral_adapters.environments.gymnasium import Gymnasium
+from corral_adapters import Gymnasium
 from corral_adapters.environments.spaces import finite
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Tuple
 
-from corral_core.bases.lift import lift
-from corral_core.simulation.simulate import try_out
+from corral_core import lift, try_out
 
 SPACES = {
     "discrete": (Discrete(5), 5),

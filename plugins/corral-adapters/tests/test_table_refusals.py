@@ -8,11 +8,11 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from corral_adapters.environments.gymnasium_table import GymnasiumTable
+from corral_adapters import GymnasiumTable
 from corral_adapters.environments.transitions import Transitions
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from listed_tables import CLIFF, FORK, TAXI, changed, listed, registered

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corral_core.log import Log
-from corral_core.rows import Array, Rows
+from corral_core import Array, Log, Rows
 from corral_glm.fit import fit
 from corral_glm.links import Link
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corral_core.rows import Array, Rows
+from corral_core import Array, Rows
 from corral_glm.links import Link
 
 STEPS = 1000  # maximum number of steps and halvings per row

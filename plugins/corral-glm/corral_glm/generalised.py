@@ -9,10 +9,7 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
 from corral_kit.linear.featured import Linear
 
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array
+from corral_core import Array, CorralError, Problem, parameter
 from corral_glm.estimates import logged_bytes
 from corral_glm.links import Link, check_reach, link_of, valid_link
 

@@ -33,9 +33,9 @@ import attrs
 import numpy as np
 from scipy.special import expit, ndtr  # type: ignore[import-untyped]
 
-from corral_core.errors import CorralError, reason
+from corral_core import Array, CorralError
+from corral_core.errors import reason
 from corral_core.parsing import shown
-from corral_core.rows import Array
 from corral_core.suggestions import suggestion
 
 TRIED = np.linspace(-6.0, 6.0, 241)  # where a link is checked before it is used

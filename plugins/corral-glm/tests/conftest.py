@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from corral_core.protocols.problem import NOTHING, Observation
-from corral_core.rows import Array
+from corral_core import Array, Observation
+from corral_core.protocols.problem import NOTHING
 
 Observed = Callable[[str, Array, np.random.Generator], tuple[Array, Array, Observation]]
 

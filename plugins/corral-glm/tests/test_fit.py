@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corral_glm import Link
 from corral_glm.estimates import Estimates, record, refit
 from corral_glm.fit import HALVINGS, STEPS, fit
-from corral_glm.links import Link, link_of
+from corral_glm.links import link_of
 from scipy import optimize
 from scipy.special import exp1, ndtr
 
-from corral_core.rows import Array
+from corral_core import Array
 
 RISING = ["logistic", "probit", "cloglog", "identity", "half-identity"]
 

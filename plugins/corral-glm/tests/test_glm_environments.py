@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from corral_glm.environments.glm import GlmArms, GlmContexts
-from corral_glm.links import Link, link_of
+from corral_glm import GlmArms, GlmContexts, Link
+from corral_glm.links import link_of
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 
 RELU = Link("ramp", lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(float), 1.0, 0.0, math.inf)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from corral_core import load_experiment
 from corral_core.engines.chunks import run_chunk
-from corral_core.experiments.point import parse_point
-from corral_core.experiments.source import read, sweep
 from corral_core.metas.learning_rates import target
 
 
 def test_the_target_rate_is_known() -> None:
-    (experiment, *_) = map(parse, sweep(read("unknown-link")))
+    experiment = load_experiment("unknown-link").points[0]
     corral = experiment.curve("corral")
     assert target([base.bound(0.01) for base in corral.bases]).row == "alpha and c known"
 
@@ -23,7 +22,7 @@ def test_links_that_matter(true: str, at: int) -> None:
     A base that looks at |z| where means rise with z does no better than uniform play, to a tenth: by symmetry the two
     signs of z are as frequent among its plays. Means of 16 replicates, ten standard errors from failing.
     """
-    experiment = [parse_point(point) for point in sweep({**read("unknown-link"), "horizon": 600})][at]
+    experiment = load_experiment("unknown-link", horizon=600).points[at]
     regret = {
         curve: run_chunk(experiment, curve, 0).regret[:, -1].mean()  # type: ignore[index]
         for curve in ("ucb-glm(link=logistic)", "ucb-glm(link=square)", "uniform-play")

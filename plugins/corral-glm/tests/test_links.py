@@ -10,14 +10,12 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_glm.bases.ucb_glm import UcbGlm
-from corral_glm.environments.glm import GlmArms, GlmContexts
-from corral_glm.links import TRIED, Link, link_of, named
+from corral_glm import GlmArms, GlmContexts, Link, UcbGlm
+from corral_glm.links import TRIED, link_of, named
 from scipy import integrate, stats
 
-from corral_core.errors import CorralError
+from corral_core import Array, CorralError
 from corral_core.parsing import build
-from corral_core.rows import Array
 
 FAR = np.array([-1e300, -1e4, -745.0, -700.0, -40.0, 40.0, 700.0, 710.0, 1e4, 1e300])
 steep = Link("steep", np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1.0, -1.0, 1.0)

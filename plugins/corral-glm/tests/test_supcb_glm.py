@@ -7,17 +7,13 @@ import math
 import attrs
 import numpy as np
 import pytest
-from corral_glm.bases.supcb_glm import ALL, SupCbGlm
-from corral_glm.environments.glm import GlmArms, GlmContexts
+from corral_glm import GlmArms, GlmContexts, SupCbGlm
+from corral_glm.bases.supcb_glm import ALL
 from corral_glm.links import link_of
 from scipy import optimize, stats
 
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array
+from corral_core import Array, Corral, CorralError, Feedback, Observation, Problem, try_out
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 ARMS, FEATURES, PLAYS = 4, 3, 120
 FIXED = Problem(arms=ARMS, dimension=FEATURES, noise=0.5, low=0.0, high=1.0, horizon=PLAYS, delta=0.01)

@@ -7,19 +7,13 @@ import math
 import attrs
 import numpy as np
 import pytest
-from corral_glm.bases.ucb_glm import UcbGlm
-from corral_glm.environments.glm import GlmArms, GlmContexts
-from corral_glm.links import Link, link_of
+from corral_glm import GlmArms, GlmContexts, Link, UcbGlm
+from corral_glm.links import link_of
 from scipy import optimize
 
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
+from corral_core import Array, Corral, CorralError, Environment, Feedback, Problem, try_out
 from corral_core.metas.learning_rates import target
-from corral_core.protocols.environment import Environment
-from corral_core.protocols.problem import Feedback, Problem
-from corral_core.rows import Array
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 ARMS, FEATURES, PLAYS = 5, 3, 80
 FIXED = Problem(arms=ARMS, dimension=FEATURES, noise=0.5, low=0.0, high=1.0, horizon=PLAYS, delta=0.01)

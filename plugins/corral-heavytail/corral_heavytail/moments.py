@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 
 
 def student_t_moment(order: float, df: float, scale: float = 1.0) -> float:

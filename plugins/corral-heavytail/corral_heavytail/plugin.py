@@ -1,6 +1,6 @@
 """What corral-heavytail provides. This module stays light: nothing is imported until it is used."""
 
-from corral_core.hookspecs import Entry, hookimpl
+from corral_core import Entry, hookimpl
 
 
 @hookimpl

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
 
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import fitted, knob, parameter
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array
+from corral_core import Array, CorralError, Problem, fitted, knob, parameter
 
 
 def epsilon_field() -> Any:

@@ -7,16 +7,10 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_heavytail.bases.tofu import Tofu
-from corral_heavytail.environments.pareto import ParetoArms
+from corral_heavytail import ParetoArms, Tofu
 
-from corral_core.metas.corral import Corral
-from corral_core.metas.exp3p import Exp3P
-from corral_core.protocols.meta import Meta
-from corral_core.selection.options import PRESETS
-from corral_core.selection.selection import Selection
+from corral_core import PRESETS, Corral, Exp3P, Meta, Selection, try_out
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 WORLD = ParetoArms(arms=4, dimension=2)
 PROBLEM = attrs.evolve(WORLD.problem, horizon=100, delta=0.01)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_heavytail.environments.pareto import ParetoArms
-from corral_heavytail.environments.prize import PrizeArms
-from corral_heavytail.environments.student_t import StudentTArms
+from corral_heavytail import ParetoArms, PrizeArms, StudentTArms
 from corral_kit.linear.fixed_arms import ArmsWithFeatures
 from scipy import stats
 
+from corral_core import CorralError
 from corral_core.environments.bandit import chosen
-from corral_core.errors import CorralError
 from corral_core.parsing import build
 from corral_core.protocols.problem import NOTHING
 

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corral_heavytail.environments.pareto import ParetoArms
-from corral_heavytail.environments.prize import PrizeArms
-from corral_heavytail.environments.student_t import StudentTArms
+from corral_heavytail import ParetoArms, PrizeArms, StudentTArms
 from corral_heavytail.moments import pareto_moment
 from corral_heavytail.plugin import corral_experiments
 
-from corral_core.experiments.experiment import load_experiment
+from corral_core import load_experiment
 
 NAMES = [entry.name for entry in corral_experiments()]
 

@@ -8,17 +8,14 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_heavytail.bases.menu import Menu, State, central, source_repeats
-from corral_heavytail.environments.student_t import StudentTArms
-from corral_linucb.environments.fixed import LinearArms
-from corral_linucb.environments.nested import NestedDimension
+from corral_heavytail import Menu, StudentTArms
+from corral_heavytail.bases.menu import MenuState, central, source_repeats
+from corral_linucb import LinearArms, NestedDimension
 
-from corral_core.errors import CorralError
+from corral_core import Array, CorralError, Feedback, Problem, try_out
 from corral_core.parsing import build
-from corral_core.protocols.problem import Feedback, NOTHING, Problem
-from corral_core.rows import Array
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows, group_kin
-from corral_core.simulation.simulate import try_out
 
 WORLD = StudentTArms(arms=6, dimension=3)
 PROBLEM = attrs.evolve(WORLD.problem, horizon=400, delta=0.01)
@@ -67,7 +64,7 @@ class Plain:
         return int(np.argmin(least))
 
 
-def started(rows: int, seed: int = 0, **fields: Any) -> tuple[Menu, State, Any, np.random.Generator]:
+def started(rows: int, seed: int = 0, **fields: Any) -> tuple[Menu, MenuState, Any, np.random.Generator]:
     rng = np.random.default_rng(seed)
     base = Menu(**fields).resolve(PROBLEM)
     instance = WORLD.draw(rows, rng)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from corral_heavytail.environments.pareto import ParetoArms
-from corral_heavytail.environments.student_t import StudentTArms
+from corral_heavytail import ParetoArms, StudentTArms
 from corral_heavytail.moments import (
     pareto_moment,
     pareto_noise_moment,
@@ -17,8 +16,7 @@ from corral_heavytail.moments import (
 )
 from scipy import stats
 
-from corral_core.errors import CorralError
-from corral_core.rows import Array
+from corral_core import Array, CorralError
 
 
 def expected(law: stats.rv_continuous, function: Callable[[Array], Array], kink: float) -> float:

@@ -8,17 +8,14 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_heavytail.bases.tofu import State, Tofu, truncated
-from corral_heavytail.environments.pareto import ParetoArms
-from corral_linucb.bases.linucb import LinUcb
-from corral_linucb.environments.fixed import LinearArms
+from corral_heavytail import ParetoArms, Tofu
+from corral_heavytail.bases.tofu import TofuState, truncated
+from corral_linucb import LinearArms, LinUcb
 
-from corral_core.errors import CorralError
+from corral_core import Array, CorralError, Feedback, Observation, Problem, try_out
 from corral_core.parsing import build
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
-from corral_core.rows import Array
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows, group_kin
-from corral_core.simulation.simulate import try_out
 
 WORLD = ParetoArms(arms=6, dimension=3)
 PROBLEM = attrs.evolve(WORLD.problem, horizon=300, delta=0.01)
@@ -62,12 +59,12 @@ class Plain:
         return int(np.argmax(np.where(mask, index, -np.inf)))
 
 
-def started(kind: str, rows: int, seed: int, **fields: Any) -> tuple[Tofu, State, Any, np.random.Generator]:
+def started(kind: str, rows: int, seed: int, **fields: Any) -> tuple[Tofu, TofuState, Any, np.random.Generator]:
     rng = np.random.default_rng(seed)
     base = Tofu(**fields).resolve(attrs.evolve(PROBLEM, **KINDS[kind]))
     instance = WORLD.draw(rows, rng)
     state = base.init(given_rows([base], WORLD.shown(instance) if kind == "fixed" else {}, rows), rng)
-    assert isinstance(state, State)
+    assert isinstance(state, TofuState)
     return base, state, instance, rng
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_kit.linear.levels import NOBODY, Decision, InLevels, State
+from corral_kit.linear.levels import NOBODY, InLevels, LevelDecision, LevelsState
 from corral_kit.linear.ridge import Ridge
 
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array
+from corral_core import Array, Feedback, Observation, Problem
 from corral_core.selection.setup import given_rows
 
 PROBLEM = Problem(arms=4, dimension=2, changing=True, masked=True, noise=1.0, horizon=100, delta=0.1)
@@ -31,8 +30,8 @@ class Plain(InLevels):
     def unit(self) -> float:
         return 2.0
 
-    def init(self, given: Any, rng: np.random.Generator) -> State:
-        state = State(Ridge.fresh((len(given), 4), 2, 1.0), np.asarray(given.scale), self.shown(given))
+    def init(self, given: Any, rng: np.random.Generator) -> LevelsState:
+        state = LevelsState(Ridge.fresh((len(given), 4), 2, 1.0), np.asarray(given.scale), self.shown(given))
         state.ridge.theta[..., 0] = 1.0
         return state
 
@@ -80,7 +79,7 @@ def test_only_the_level_that_decided_learns() -> None:
     base, rng = Plain(scale=1.0).resolve(PROBLEM), np.random.default_rng(0)
     state = base.init(given_rows([base], {}, 3), rng)
     seen = Observation(rng.standard_normal((3, 4, 2)), np.ones((3, 4), dtype=bool))
-    decision = Decision(np.array([0, 1, 2]), np.array([NOBODY, 0, 3]))
+    decision = LevelDecision(np.array([0, 1, 2]), np.array([NOBODY, 0, 3]))
     base.learn(state, np.arange(3), Feedback(seen, decision, np.ones(3)), rng)
     assert state.ridge.plays.tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]]
     assert np.array_equal(state.ridge.response[2, 3], seen.features[2, 2])

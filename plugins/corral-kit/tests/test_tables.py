@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from corral_kit.tabular.tables import draw, look_up, table, ties
 
-from corral_core.protocols.problem import Observation
+from corral_core import Observation
 
 
 def at(rows: int, stages: int, states: int, seed: int = 1) -> Observation:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from corral_kit.tabular.tabular import Tabular
 
+from corral_core import CorralError, Problem, Trajectory
 from corral_core.checks.worlds import SmallChain
-from corral_core.errors import CorralError
-from corral_core.protocols.problem import Problem, Trajectory
 
 PROBLEM = Problem("a place", arms=2, episodic=True, states=4, stages=5)
 

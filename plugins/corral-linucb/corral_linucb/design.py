@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corral_core.rows import Array
+from corral_core import Array
 
 NEGLIGIBLE = 1e-9  # relative to the longest arm: an arm closer than this to the span of others lies in it
 REFRESH = 64  # steps between recomputations of V^-1, so that rounding errors do not accumulate

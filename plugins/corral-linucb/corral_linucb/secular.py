@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corral_core.rows import Array
+from corral_core import Array
 
 NEWTON_STEPS = 128  # a few usually suffice; in a nearly hard case tau grows by half per step, up to 1e8-fold
 NEGLIGIBLE = 1e-290  # below this, the squares of Newton's quotients leave the range of floating-point numbers

@@ -8,13 +8,19 @@ import numpy as np
 import pytest
 from corral_kit.linear.contexts import ContextualBandit
 from corral_kit.linear.directions import blocks, in_blocks
-from corral_linucb.environments.fixed import LinearArms, MisspecifiedArms
-from corral_linucb.environments.infinite import InfiniteNested
-from corral_linucb.environments.nested import FosterNested, MisspecifiedContexts, NestedDimension
-from corral_linucb.environments.quadratic import QuadraticArms, QuadraticContexts
-from corral_linucb.environments.shared_context import SharedContext
+from corral_linucb import (
+    FosterNested,
+    InfiniteNested,
+    LinearArms,
+    MisspecifiedArms,
+    MisspecifiedContexts,
+    NestedDimension,
+    QuadraticArms,
+    QuadraticContexts,
+    SharedContext,
+)
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 
 
 @pytest.mark.parametrize("available", [0.02, 0.5, 0.9])

@@ -5,17 +5,22 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.environments.fixed import IndependentArms, LinearArms, MisspecifiedArms
-from corral_linucb.environments.infinite import InfiniteNested
-from corral_linucb.environments.nested import FosterNested, MisspecifiedContexts, NestedDimension
-from corral_linucb.environments.quadratic import QuadraticArms, QuadraticContexts
-from corral_linucb.environments.shared_context import SharedContext
+from corral_linucb import (
+    FosterNested,
+    IndependentArms,
+    InfiniteNested,
+    LinearArms,
+    MisspecifiedArms,
+    MisspecifiedContexts,
+    NestedDimension,
+    QuadraticArms,
+    QuadraticContexts,
+    SharedContext,
+)
 
+from corral_core import Array, CorralError, Environment
 from corral_core.environments.bandit import chosen
-from corral_core.errors import CorralError
 from corral_core.parsing import build
-from corral_core.protocols.environment import Environment
-from corral_core.rows import Array
 
 FIXED = [LinearArms(), IndependentArms(), MisspecifiedArms(), QuadraticArms()]
 FRESH = [

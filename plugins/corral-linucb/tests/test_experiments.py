@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from corral_core import load_experiment
 from corral_core.engines.chunks import run_chunk
-from corral_core.experiments.experiment import load_experiment
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.environments.fixed import IndependentArms, LinearArms, MisspecifiedArms
+from corral_linucb import IndependentArms, LinearArms, MisspecifiedArms
 
+from corral_core import Array, CorralError
 from corral_core.environments.bandit import chosen
-from corral_core.errors import CorralError
-from corral_core.rows import Array
 
 
 def test_linear_arms_are_linear() -> None:

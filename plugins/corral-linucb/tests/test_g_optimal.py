@@ -9,17 +9,15 @@ from typing import ClassVar
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.bases.g_optimal import GOptimal, State
+from corral_linucb import GOptimal
+from corral_linucb.bases.g_optimal import GOptimalState
 from corral_linucb.design import coordinates, design
 from numpy.random import Generator
 
-from corral_core.environments.bandit import Bandit, chosen, gaussian
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bandit, CorralError, Feedback, Observation, Problem, Rows, parameter, try_out
+from corral_core.environments.bandit import chosen, gaussian
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 # --- Designs ----------------------------------------------------------------------------------------------------------
 
@@ -149,7 +147,7 @@ class Sphere(Bandit):
 
 def started(
     environment: Sphere, rows: int, seed: int, scale: float = 0.5, delta: float = 0.01
-) -> tuple[GOptimal, State, Instance]:
+) -> tuple[GOptimal, GOptimalState, Instance]:
     base = GOptimal(scale=scale).resolve(attrs.evolve(environment.problem, delta=delta))
     rng = np.random.default_rng(seed)
     instance = environment.draw(rows, rng)
@@ -250,7 +248,7 @@ def test_rows_do_not_touch_each_other() -> None:
             assert base.policy(alone, one).arm == arm[one]
             base.learn(alone, one, Feedback(NOTHING, arm[one], reward[one]), rng)
             after = alone.take(np.delete(rows, row))
-            assert all((getattr(before, name) == getattr(after, name)).all() for name in State.names)
+            assert all((getattr(before, name) == getattr(after, name)).all() for name in GOptimalState.names)
     assert (together.active == alone.active).all()
     assert (together.left == alone.left).all()
 

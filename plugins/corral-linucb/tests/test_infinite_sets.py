@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.environments.infinite import InfiniteNested
+from corral_linucb import InfiniteNested
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 
 INFINITE = [InfiniteNested(), InfiniteNested(set="ellipsoid")]
 

@@ -7,25 +7,27 @@ import math
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.bases.disjoint_linucb import DisjointLinUcb
-from corral_linucb.bases.g_optimal import GOptimal
-from corral_linucb.bases.linucb import LinUcb
-from corral_linucb.bases.misspecified_linucb import MisspecifiedLinUcb
-from corral_linucb.bases.modcb import ModCb
-from corral_linucb.bases.quadratic_linucb import QuadraticLinUcb, svec
-from corral_linucb.bases.suplinucb import SupLinUcb
-from corral_linucb.environments.fixed import LinearArms
-from corral_linucb.environments.infinite import InfiniteNested
-from corral_linucb.environments.nested import MisspecifiedContexts, NestedDimension
-from corral_linucb.environments.quadratic import QuadraticContexts
-from corral_linucb.environments.shared_context import SharedContext
+from corral_linucb import (
+    DisjointLinUcb,
+    GOptimal,
+    InfiniteNested,
+    LinearArms,
+    LinUcb,
+    MisspecifiedContexts,
+    MisspecifiedLinUcb,
+    ModCb,
+    NestedDimension,
+    QuadraticContexts,
+    QuadraticLinUcb,
+    SharedContext,
+    SupLinUcb,
+)
+from corral_linucb.bases.quadratic_linucb import svec
 from corral_linucb.secular import maximise, maximise_ellipsoid
 
-from corral_core.errors import CorralError
-from corral_core.players.plain import plain
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
+from corral_core import CorralError, Feedback, Observation, Problem, plain, try_out
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 ROWS, ARMS, D = 3, 6, 5
 CHANGING = Problem(arms=ARMS, dimension=D, changing=True, masked=True, noise=0.4, low=-1, high=1, delta=0.02)

@@ -7,18 +7,12 @@ import math
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.bases.modcb import Decision, ModCb
-from corral_linucb.environments.fixed import LinearArms
-from corral_linucb.environments.nested import NestedDimension
+from corral_linucb import LinearArms, ModCb, NestedDimension
+from corral_linucb.bases.modcb import ModCbDecision
 
+from corral_core import Array, Bandit, Corral, CorralError, Feedback, Observation, Problem, try_out
 from corral_core.checks.streams import Streams
-from corral_core.environments.bandit import Bandit
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 ARMS, FEATURES = 5, 6
 FIXED = Problem(arms=ARMS, dimension=FEATURES, noise=0.1, low=-1.0, high=1.0, horizon=600, delta=0.01)
@@ -152,7 +146,7 @@ def explore(base: ModCb, rows: int, plays: int, root: Array, parameter: Array, r
         action = rng.integers(0, base.arms, rows)
         x = features[everyone, action]
         reward = x @ parameter + 0.5 * rng.standard_normal(rows)
-        decision = Decision(action, np.ones(rows, dtype=bool))
+        decision = ModCbDecision(action, np.ones(rows, dtype=bool))
         base.learn(state, everyone, Feedback(Observation(features), decision, reward), rng)
         kept.append((x, reward))
     return state, kept

@@ -7,20 +7,12 @@ import math
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.bases.disjoint_linucb import DisjointLinUcb
-from corral_linucb.bases.linucb import LinUcb
-from corral_linucb.bases.misspecified_linucb import MisspecifiedLinUcb
-from corral_linucb.bases.quadratic_linucb import QuadraticLinUcb
-from corral_linucb.environments.fixed import LinearArms
-from corral_linucb.environments.nested import NestedDimension
+from corral_linucb import DisjointLinUcb, LinearArms, LinUcb, MisspecifiedLinUcb, NestedDimension, QuadraticLinUcb
 
-from corral_core.metas.uniform import Uniform
-from corral_core.players.smoothing import smooth
+from corral_core import PRESETS, Feedback, Observation, Problem, Selection, Uniform, smooth
 from corral_core.protocols.parameters import kin
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection import selection
-from corral_core.selection.options import PRESETS
-from corral_core.selection.selection import Selection
 from corral_core.selection.setup import given_rows
 
 ROWS, ARMS, D = 3, 6, 5

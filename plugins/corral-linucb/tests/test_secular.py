@@ -7,7 +7,7 @@ import pytest
 from corral_linucb.secular import maximise, maximise_ellipsoid
 from numpy.random import Generator
 
-from corral_core.rows import Array
+from corral_core import Array
 
 DIMENSIONS = (1, 2, 3, 4, 5, 8, 16, 32)
 ROWS = 56  # of each dimension

@@ -7,16 +7,11 @@ import math
 import attrs
 import numpy as np
 import pytest
-from corral_linucb.bases.suplinucb import SupLinUcb
-from corral_linucb.environments.fixed import LinearArms
+from corral_linucb import LinearArms, SupLinUcb
 
-from corral_core.environments.bandit import Bandit, gaussian
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bandit, Corral, CorralError, Feedback, Observation, Problem, Rows, try_out
+from corral_core.environments.bandit import gaussian
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 ARMS, FEATURES, PLAYS = 5, 4, 400
 FIXED = Problem(arms=ARMS, dimension=FEATURES, noise=0.1, low=-1.0, high=1.0, horizon=PLAYS, delta=0.01)

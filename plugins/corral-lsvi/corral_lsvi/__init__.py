@@ -1,1 +1,5 @@
-"""Reinforcement learning with linear features: LSVI-UCB, and linear MDPs in which only the first features matter."""
+"""Episodes in linear MDPs for Corral: LSVI-UCB."""
+
+from corral_core.lazy import attach
+
+__getattr__, __dir__ = attach(__name__)

@@ -10,8 +10,7 @@ from time import process_time
 import attrs
 import numpy as np
 
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array
+from corral_core import Array, Feedback, Observation
 from corral_core.selection.setup import given_rows
 from corral_lsvi.bases.lsvi_ucb import LsviUcb
 from corral_lsvi.environments.nested import NestedLinearMdp

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import pytest
-from corral_lsvi.environments.nested import NestedLinearMdp
+from corral_lsvi import NestedLinearMdp
 
-from corral_core.experiments.experiment import load_experiment
+from corral_core import load_experiment
 
 NAMES = ["unknown-feature-dimension", "unknown-feature-dimension-rates", "unknown-feature-dimension-theory"]
 

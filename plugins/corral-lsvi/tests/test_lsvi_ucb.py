@@ -8,17 +8,12 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_lsvi.bases.lsvi_ucb import LsviUcb
-from corral_lsvi.environments.nested import NestedLinearMdp
+from corral_lsvi import LsviUcb, NestedLinearMdp
 
+from corral_core import Array, CorralError, Environment, Feedback, Problem, try_out
 from corral_core.checks.worlds import SmallChain
 from corral_core.environments.finite_mdp import Model
-from corral_core.errors import CorralError
-from corral_core.protocols.environment import Environment
-from corral_core.protocols.problem import Feedback, Problem
-from corral_core.rows import Array
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 WORLD = NestedLinearMdp(states=6, arms=2, stages=4, dimension=4, relevant=2)
 CHAIN = SmallChain(states=4, stages=5, dimension=3)  # is not linear, and ends early

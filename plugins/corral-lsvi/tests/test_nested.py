@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_lsvi.environments.nested import NestedLinearMdp
+from corral_lsvi import NestedLinearMdp
 
+from corral_core import Array, CorralError
 from corral_core.environments.planning import following
-from corral_core.errors import CorralError
-from corral_core.rows import Array
 
 WORLDS = [
     NestedLinearMdp(),

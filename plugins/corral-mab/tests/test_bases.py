@@ -7,18 +7,11 @@ import math
 import attrs
 import numpy as np
 import pytest
-from corral_mab.bases.epsilon_greedy import EpsilonGreedy
-from corral_mab.bases.exp3 import Exp3, Exp3Ix
-from corral_mab.bases.rate import Rate
-from corral_mab.bases.ucb import Ucb
-from corral_mab.bases.ucb1 import Ucb1
-from corral_mab.bases.uniform_play import UniformPlay
-from corral_mab.environments.arms import BernoulliArms, GaussianArms
+from corral_mab import BernoulliArms, EpsilonGreedy, Exp3, Exp3Ix, GaussianArms, Rate, Ucb, Ucb1, UniformPlay
 
-from corral_core.errors import CorralError
-from corral_core.protocols.problem import Feedback, NOTHING, Observation, Problem
+from corral_core import CorralError, Feedback, Observation, Problem, try_out
+from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 PROBLEM = Problem(arms=4, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from corral_mab.bases.lower_bounds import SqrtBase, UnknownRateBase, mistakes
-from corral_mab.environments.lower_bounds import LowerBoundSqrt, LowerBoundUnknownRate
+from corral_mab import LowerBoundSqrt, LowerBoundUnknownRate, SqrtBase, UnknownRateBase
+from corral_mab.bases.lower_bounds import mistakes
 
-from corral_core.errors import CorralError
-from corral_core.metas.corral import Corral
-from corral_core.metas.exp3p import Exp3P
-from corral_core.metas.uniform import Uniform
-from corral_core.protocols.problem import Problem
-from corral_core.selection.options import PRESETS
-from corral_core.selection.selection import Selection
-from corral_core.simulation.simulate import try_out
+from corral_core import PRESETS, Corral, CorralError, Exp3P, Problem, Selection, Uniform, try_out
 
 ROUNDS = 10_000
 ROWS = 4000

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from corral_core.rows import Array
+from corral_core import Array
 
 LARGE = 1e140
 

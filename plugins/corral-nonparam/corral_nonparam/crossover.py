@@ -13,8 +13,8 @@ from time import process_time
 
 import numpy as np
 
+from corral_core import Array
 from corral_core.engines.machine import keep_freed_memory
-from corral_core.rows import Array
 from corral_nonparam.bases.knn_ucb import neighbours
 from corral_nonparam.history import History, Plays
 from corral_nonparam.search import by_force, by_trees, trees_pay

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from corral_core.log import Log
-from corral_core.rows import Array, Rows
+from corral_core import Array, Log, Rows
 from corral_nonparam.blocks import block_bytes, block_of
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from corral_core.rows import Array
+from corral_core import Array
 from corral_nonparam.blocks import LARGE
 from corral_nonparam.history import History
 

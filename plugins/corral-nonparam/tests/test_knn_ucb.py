@@ -8,15 +8,11 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_nonparam import search
-from corral_nonparam.bases.knn_ucb import KnnUcb, neighbours
-from corral_nonparam.environments.lipschitz import Lipschitz
+from corral_nonparam import KnnUcb, Lipschitz, search
+from corral_nonparam.bases.knn_ucb import neighbours
 
-from corral_core.errors import CorralError
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array
+from corral_core import Array, CorralError, Feedback, Observation, Problem, try_out
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 CONTEXTS = Problem(
     arms=3, dimension=4, changing=True, shared=True, low=0.0, high=1.0, noise=0.1, horizon=1000, delta=0.01

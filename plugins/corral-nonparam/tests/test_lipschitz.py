@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corral_nonparam.environments.lipschitz import Lipschitz
+from corral_nonparam import Lipschitz
 
-from corral_core.errors import CorralError
-from corral_core.rows import Array
+from corral_core import Array, CorralError
 
 
 def means(world: Lipschitz, x: Array) -> Array:

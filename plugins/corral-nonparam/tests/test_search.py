@@ -12,7 +12,7 @@ from corral_nonparam.blocks import Sorted
 from corral_nonparam.history import History, Plays
 from corral_nonparam.search import by_force, by_trees, nearest_means
 
-from corral_core.rows import Array
+from corral_core import Array
 
 ONE = np.array([0])
 

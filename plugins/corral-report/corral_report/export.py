@@ -22,12 +22,10 @@ from typing import IO, Any
 import attrs
 import numpy as np
 
-from corral_core.errors import CorralError
-from corral_core.rows import Array
+from corral_core import Array, CorralError, Result, Run
 from corral_core.runs import files
 from corral_core.runs.description import CurveDescription, PointDescription
-from corral_core.runs.results import Fold, Result
-from corral_core.runs.run import Run
+from corral_core.runs.results import Fold
 from corral_core.simulation.record import Record
 from corral_core.suggestions import suggestion
 from corral_report.progress import check_begun

@@ -8,11 +8,9 @@ from functools import partial
 import attrs
 import numpy as np
 
+from corral_core import Array, CorralError, Result
 from corral_core.analysis.statistics import Interval, difference, exponent, mean_interval
-from corral_core.errors import CorralError
-from corral_core.experiments.claims import Claim, FEWEST, Test
-from corral_core.rows import Array
-from corral_core.runs.results import Result
+from corral_core.experiments.claims import FEWEST, Claim, ClaimTest
 
 ERROR = 0.05  # the probability that some interval behind a claim misses what it is about, at most
 
@@ -76,7 +74,7 @@ def _any(held: Iterable[bool | None]) -> bool | None:
     return True if True in found else None if None in found else False
 
 
-def _numbers(test: Test, results: Sequence[Result]) -> list[_Number]:
+def _numbers(test: ClaimTest, results: Sequence[Result]) -> list[_Number]:
     """At least one."""
     if test.kind == "exponent":
         return [_exponent(curve, most, results) for curve, most in zip(test.curves, test.limits, strict=True)]
@@ -84,7 +82,7 @@ def _numbers(test: Test, results: Sequence[Result]) -> list[_Number]:
     return [number for at in ([test.at] if test.at else points) for number in _at_point(test, results, at)]
 
 
-def _at_point(test: Test, results: Sequence[Result], at: str) -> list[_Number]:
+def _at_point(test: ClaimTest, results: Sequence[Result], at: str) -> list[_Number]:
     place = f", {at}" if at else ""
     if test.kind == "less":
         pairs = zip(test.curves, test.curves[1:], strict=False)

@@ -18,7 +18,7 @@ from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 from corral_core.runs import files
 
 BEGINNING = "<!doctype html>"

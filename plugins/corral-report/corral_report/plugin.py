@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from corral_core.hookspecs import hookimpl
+from corral_core import hookimpl
 
 if TYPE_CHECKING:
     import typer

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from corral_core.errors import CorralError
+from corral_core import CorralError, Run
 from corral_core.runs.files import usable
-from corral_core.runs.run import Run
 from corral_core.terminal import counted
 
 

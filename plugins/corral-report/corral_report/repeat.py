@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 from corral_core.experiments.source import is_registered, of_name, qualified, read, sweep
 from corral_core.runs.description import PointDescription
 from corral_report.toml import to_toml

@@ -9,11 +9,9 @@ from functools import partial
 import attrs
 from matplotlib.figure import Figure
 
+from corral_core import CorralError, Result, Run
 from corral_core.analysis.statistics import exponent
-from corral_core.errors import CorralError
 from corral_core.runs.description import CurveDescription, PointDescription
-from corral_core.runs.results import Result
-from corral_core.runs.run import Run
 from corral_core.terminal import plays
 from corral_report import figures
 from corral_report.figures import sweeps_horizon

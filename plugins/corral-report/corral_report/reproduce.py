@@ -8,18 +8,13 @@ from pathlib import Path
 
 import attrs
 
+from corral_core import CorralError, Experiment, Result, Run, get_registry, load_experiment, run_experiment
 from corral_core.engines.progress import Watch
-from corral_core.errors import CorralError
 from corral_core.experiments.claims import stated
-from corral_core.experiments.experiment import Experiment, load_experiment
 from corral_core.experiments.source import is_file, read
 from corral_core.registry.known import known
-from corral_core.registry.names import get_registry
 from corral_core.runs.description import describe
 from corral_core.runs.folder import folder
-from corral_core.runs.results import Result
-from corral_core.runs.run import Run
-from corral_core.runs.runner import run_experiment
 from corral_core.terminal import plays
 from corral_report.judging import Judgement, judge
 from corral_report.repeat import slug

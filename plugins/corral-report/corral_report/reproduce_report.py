@@ -11,11 +11,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from corral_core.errors import CorralError
+from corral_core import CorralError, Result
 from corral_core.experiments.claims import Claim
 from corral_core.experiments.source import is_file
 from corral_core.runs.files import usable
-from corral_core.runs.results import Result
 from corral_report import figures
 from corral_report.judging import Finding, Judgement
 from corral_report.page import check_target

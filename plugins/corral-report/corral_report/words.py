@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from corral_core import Result
 from corral_core.analysis.statistics import Interval, mean_interval
 from corral_core.experiments.source import bare
 from corral_core.runs.description import CurveDescription, PointDescription
-from corral_core.runs.results import Result
 from corral_core.terminal import number, plays
 from corral_report.page import Html, escape, names
 from corral_report.toml import inline

@@ -17,11 +17,9 @@ import pytest
 from corral_report.page import Page
 from corral_report.report import report
 
-from corral_core.experiments.experiment import Experiment
+from corral_core import Experiment, Run, run_experiment
 from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import sweep
-from corral_core.runs.run import Run
-from corral_core.runs.runner import run_experiment
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser: apt-get install chromium brings one")

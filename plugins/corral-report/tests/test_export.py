@@ -13,13 +13,10 @@ import pytest
 from corral_report import export as module
 from corral_report.export import FORMATS, TABLES, export
 
-from corral_core import cli
+from corral_core import CorralError, Experiment, Run, cli
 from corral_core.analysis.statistics import mean_interval
-from corral_core.errors import CorralError
-from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.point import parse_point
 from corral_core.runs import runner
-from corral_core.runs.run import Run
 from corral_core.simulation.record import Record
 
 SOURCE = {

@@ -22,10 +22,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from corral_core.errors import CorralError
-from corral_core.rows import Array
+from corral_core import Array, CorralError, Result
 from corral_core.runs.description import CurveDescription, PointDescription
-from corral_core.runs.results import Fold, Result
+from corral_core.runs.results import Fold
 from corral_core.runs.standard_errors import Moments
 from corral_core.simulation.record import Record, checkpoints
 

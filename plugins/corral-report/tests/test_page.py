@@ -15,7 +15,7 @@ from corral_report.toml import inline, to_toml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 
 EMPTY = {"meta", "link", "br", "hr", "img", "use", "path"}
 NASTY = "<script>alert('a' & \"b\")</script>"

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from corral_core import load_experiment, run_experiment
 from corral_core.cli import main
-from corral_core.experiments.experiment import load_experiment
-from corral_core.runs.runner import run_experiment
 
 EXPERIMENT = """
 name = "small"

@@ -18,16 +18,12 @@ from corral_report.repeat import experiment_files, repetition
 from corral_report.report import report
 from corral_report.words import settings_in_words
 
+from corral_core import CorralError, Experiment, Result, Run, load_experiment, run_experiment
 from corral_core.analysis.statistics import mean_interval
 from corral_core.cli import main
-from corral_core.errors import CorralError
-from corral_core.experiments.experiment import Experiment, load_experiment
 from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import sweep
-from corral_core.runs.description import PointDescription
-from corral_core.runs.results import Result
-from corral_core.runs.run import Run
-from corral_core.runs.runner import run_experiment
+from corral_core.runs.description import PointDescription, describe
 from corral_core.terminal import number
 
 SMALL: dict[str, Any] = {
@@ -125,7 +121,7 @@ def test_a_sweep_of_horizons_shows_exponents(horizons: Run) -> None:
 
 def test_settings_that_differ_from_point_to_point_are_told_apart() -> None:
     axis = {"parameter": "environment.low", "values": [0.1, 0.2]}
-    points = settings([parse_point(point) for point in sweep({**SMALL, "preset": "theory", "sweep": axis})])
+    points = describe(Experiment([parse_point(each) for each in sweep({**SMALL, "preset": "theory", "sweep": axis})]))
     points = tuple(attrs.evolve(point, at=point.at.replace("low", "<low>")) for point in points)
     said = dict(settings_in_words(points))
     assert said["environment"] == [
@@ -294,7 +290,7 @@ def test_where_nobody_knows_the_regret_rewards_are_shown(run: Run) -> None:
     ],
 )
 def test_a_registered_experiment_is_played_by_its_name(name: str, changes: dict[str, int], command: str) -> None:
-    again = repetition(settings(load_experiment(name, **changes)))
+    again = repetition(describe(load_experiment(name, **changes)))
     assert again.commands == (command,) and again.registered
 
 
@@ -310,7 +306,7 @@ def test_the_file_on_the_page_is_the_experiment(which: str, request: pytest.Fixt
     ((name, text),) = again.files.items()
     assert again.commands == (f"corral run {name} --out {name.removesuffix('.toml')}",) and not again.registered
     points = [parse_point(point) for point in sweep(tomllib.loads(text))]
-    assert resolved(settings(points)) == resolved(run.points)
+    assert resolved(describe(Experiment(points))) == resolved(run.points)
     page = report([run]).html()
     (shown,) = re.findall(r"<details>.*?<code>(.*?)</code>", page, re.DOTALL)
     assert html.unescape(shown) == text

@@ -11,8 +11,8 @@ import pytest
 from corral_report.reproduce import ITEMS, plan, reproduce, size, untried
 from corral_report.reproduce_report import counted, to_json, write
 
+from corral_core import CorralError
 from corral_core.cli import main
-from corral_core.errors import CorralError
 from corral_core.registry.known import BRINGS
 
 EXPERIMENT = """
@@ -200,7 +200,7 @@ def test_a_file_of_ones_own_is_not_promised_the_replicates_of_a_paper(tiny: str,
 
 
 def test_claims_about_a_regret_that_nobody_knows_are_refused(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corral_mab.environments.arms import BernoulliArms
+    from corral_mab import BernoulliArms
 
     there = BernoulliArms.problem.fget
     assert there is not None

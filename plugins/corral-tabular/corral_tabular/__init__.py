@@ -1,1 +1,5 @@
-"""Reinforcement learning with finitely many states: UCRL2, PSRL, epsilon-greedy planning, Q-learning, RiverSwim."""
+"""Episodes in finite MDPs for Corral: UCRL2, PSRL, Q-learning."""
+
+from corral_core.lazy import attach
+
+__getattr__, __dir__ = attach(__name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from corral_kit.tabular.tabular import Steps
 
-from corral_core.rows import Array, Rows
+from corral_core import Array, Rows
 
 
 class Counts(Rows):

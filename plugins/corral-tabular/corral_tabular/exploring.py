@@ -8,13 +8,11 @@ from corral_kit.tabular.tables import Ties, draw
 from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
-from corral_core.protocols.parameters import knob
-from corral_core.protocols.problem import Observation
-from corral_core.rows import Array
+from corral_core import Array, Observation, knob
 
 
 @attrs.frozen
-class EpsilonGreedy(Tabular):
+class EpsilonGreedyTabular(Tabular):
     """Plays a uniformly random action with probability epsilon, else one of the best, drawn uniformly."""
 
     epsilon: float = knob(0.1, help="probability of a random action, in every step", validator=and_(ge(0.0), le(1.0)))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corral_core.rows import Array
+from corral_core import Array
 
 
 def optimistic(transition: Array, width: Array, value: Array) -> Array:

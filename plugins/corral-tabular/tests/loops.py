@@ -11,11 +11,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from corral_core import Array, Base, Environment, Feedback, Play, Problem
 from corral_core.environments.finite_mdp import FiniteMdp, Model
-from corral_core.protocols.base import Base
-from corral_core.protocols.environment import Environment, Play
-from corral_core.protocols.problem import Feedback, Problem
-from corral_core.rows import Array
 from corral_core.selection.setup import given_rows
 
 

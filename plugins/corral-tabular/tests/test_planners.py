@@ -11,19 +11,12 @@ import attrs
 import numpy as np
 import pytest
 from corral_kit.tabular.tabular import Tabular
-from corral_tabular.bases.epsilon_greedy_planning import EpsilonGreedyPlanning
-from corral_tabular.bases.psrl import Psrl
-from corral_tabular.bases.ucrl2 import Ucrl2
-from corral_tabular.environments.riverswim import RiverSwim
+from corral_tabular import EpsilonGreedyPlanning, Psrl, RiverSwim, Ucrl2
 
+from corral_core import Array, CorralError, Environment, Problem, try_out
 from corral_core.checks.worlds import SmallChain
 from corral_core.environments.finite_mdp import FiniteMdp, Model
-from corral_core.errors import CorralError
-from corral_core.protocols.environment import Environment
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
 from loops import Seen, Wild, episodes, hopeful, plan, same_choice
@@ -213,7 +206,7 @@ def test_psrl_plans_in_its_posterior(environment: Environment) -> None:
 
 
 def _told(play: Any) -> Any:
-    from corral_core.protocols.problem import Feedback
+    from corral_core import Feedback
 
     return Feedback(play.observation, play.action, play.reward)
 

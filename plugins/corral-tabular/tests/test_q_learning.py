@@ -10,14 +10,11 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from corral_tabular.bases.q_learning import QLearning
-from corral_tabular.environments.riverswim import RiverSwim
+from corral_tabular import QLearning, RiverSwim
 
+from corral_core import CorralError, Environment, try_out
 from corral_core.checks.worlds import SmallChain
-from corral_core.errors import CorralError
-from corral_core.protocols.environment import Environment
 from corral_core.selection.setup import given_rows
-from corral_core.simulation.simulate import try_out
 
 sys.path.insert(0, str(Path(__file__).parent))
 from loops import Wild, episodes, same_choice

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_tabular.environments.riverswim import RiverSwim
+from corral_tabular import RiverSwim
 
+from corral_core import Array
 from corral_core.environments.planning import following
-from corral_core.rows import Array
 
 
 def value(river: RiverSwim, policy: Array) -> float:

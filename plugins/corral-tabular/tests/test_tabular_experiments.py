@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from corral_tabular.environments.riverswim import RiverSwim
+from corral_tabular import RiverSwim
 
+from corral_core import load_experiment
 from corral_core.engines.chunks import run_chunk
-from corral_core.experiments.experiment import load_experiment
 
 
 @pytest.mark.parametrize(

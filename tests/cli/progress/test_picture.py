@@ -18,6 +18,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from corral_core.engines.progress import Progress
+from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.point import Point
 from corral_core.runs.runner import run_experiment
 

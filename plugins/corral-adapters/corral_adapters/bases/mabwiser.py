@@ -10,7 +10,7 @@ share one context. ThompsonSampling needs rewards of 0 and 1, or a `binarizer`: 
 number above which a reward counts as 1. Neighbourhood policies are refused: they keep every play, so smoothing would
 copy all plays at every play.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> MabWiser("UCB1", {"alpha": 1.25}).resolve(Problem(arms=3)).algorithm
 'UCB1'
 
@@ -27,11 +27,8 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
-from corral_core.bases.lift import Lifted
-from corral_core.errors import CorralError
+from corral_core import CorralError, Lifted, Problem, parameter
 from corral_core.parsing import check_keys
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
 from corral_core.suggestions import suggestion
 
 
@@ -80,7 +77,7 @@ class MabWiser(Lifted):
         fit.make(problem)
         return fit
 
-    def make(self, problem: Problem) -> Learner:
+    def make(self, problem: Problem) -> MabWiserLearner:
         mab = library("mabwiser.mab", "mabwiser")
         policies = _policies(mab)
         if self.algorithm not in policies:
@@ -98,7 +95,7 @@ class MabWiser(Lifted):
                 made = mab.MAB(list(range(arms)), policy(**_with_binarizer(self.settings)))
             except (TypeError, ValueError) as error:
                 raise CorralError(f"{who}: {reason(error)}") from None
-        return Learner(made, who)
+        return MabWiserLearner(made, who)
 
 
 def _policies(mab: Any) -> dict[str, Any]:
@@ -121,7 +118,7 @@ class Above:
         return reward > self.threshold
 
 
-class Learner:
+class MabWiserLearner:
     """One `MAB`. It has no generator between plays; it gets one for each prediction."""
 
     def __init__(self, mab: Any, who: str) -> None:
@@ -155,7 +152,7 @@ class Learner:
         if self.untried:
             self.untried = tuple(arm for arm in self.untried if arm != action)
 
-    def snapshot(self) -> Learner:
+    def snapshot(self) -> MabWiserLearner:
         """A copy that can act. `partial_fit` replaces numbers and models, so only the tables of them are copied."""
         other = copy.copy(self)
         other.mab = copy.copy(self.mab)

@@ -9,7 +9,7 @@ name and its parameters: { name = "EWMean", fading_factor = 0.1 }. ThompsonSampl
 "Beta" count every reward except 0 as a success. Exp3 weights a reward by the probability that its arm had before the
 update; this is the probability at the pull unless rewards arrive late.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> River("EpsilonGreedy", {"epsilon": 0.1}).resolve(Problem(arms=3)).algorithm
 'EpsilonGreedy'
 
@@ -29,11 +29,8 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
-from corral_core.bases.lift import Lifted
-from corral_core.errors import CorralError
+from corral_core import CorralError, Lifted, Problem, parameter
 from corral_core.parsing import check_keys, shown
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
 from corral_core.suggestions import suggestion
 
 
@@ -77,13 +74,13 @@ class River(Lifted):
         fit.make(problem)
         return fit
 
-    def make(self, problem: Problem) -> Learner:
+    def make(self, problem: Problem) -> RiverLearner:
         bandit = library("river.bandit", "river")
         who = f"river: {self.algorithm}"
         policy = copy.deepcopy(self.ready) if self.ready is not None else self._made(bandit, who)
         contextual = isinstance(policy, bandit.base.ContextualPolicy)
         arms = arms_in(problem, who, contextual)
-        return Learner(policy, who, arms, np.zeros(problem.dimension or 0) if contextual else None)
+        return RiverLearner(policy, who, arms, np.zeros(problem.dimension or 0) if contextual else None)
 
     def _made(self, bandit: Any, who: str) -> Any:
         policies = _policies(bandit)
@@ -161,7 +158,7 @@ class Drawn(random.Random):
         return int.from_bytes(self._generator.bytes(size), "little") >> (8 * size - k)
 
 
-class Learner:
+class RiverLearner:
     """One policy. It has no generator between plays; it gets one for each pull."""
 
     def __init__(self, policy: Any, who: str, arms: int, context: Any) -> None:
@@ -192,7 +189,7 @@ class Learner:
             raise CorralError(f"{self.who} could not learn from a reward of {reward:.6g}: {reason(error)}") from error
         self._settle(context)
 
-    def snapshot(self) -> Learner:
+    def snapshot(self) -> RiverLearner:
         """A copy that can act. `learn` replaces the objects of an arm, so only the tables of arms are copied."""
         other = copy.copy(self)
         other.policy = copy.copy(self.policy) if self.known else copy.deepcopy(self.policy)

@@ -25,18 +25,17 @@ from numpy.random import Generator
 
 from corral_adapters.environments.made import Made
 from corral_adapters.environments.spaces import Finite, finite
-from corral_core.errors import CorralError
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array, Rows, object_array
+from corral_core import Array, CorralError, Problem, Rows
+from corral_core.rows import object_array
 
 
-class Instance(Rows):
+class GymnasiumInstance(Rows):
     env: Array  # one Gymnasium environment per row
     over: Array  # whether its episode is over
 
 
 @attrs.frozen
-class Known:
+class KnownSpaces:
     """What all environments with the same settings share."""
 
     problem: Problem
@@ -50,7 +49,7 @@ class Gymnasium(Made):
 
     name: ClassVar[str] = "gymnasium"
 
-    _known: list[Known] = attrs.field(init=False, factory=list, eq=False, repr=False, metadata={"hidden": True})
+    _known: list[KnownSpaces] = attrs.field(init=False, factory=list, eq=False, repr=False, metadata={"hidden": True})
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -64,7 +63,7 @@ class Gymnasium(Made):
         return self._found.problem
 
     @property
-    def _found(self) -> Known:
+    def _found(self) -> KnownSpaces:
         """What one such environment reports, read once."""
         if not self._known:
             env = self._make()
@@ -82,14 +81,14 @@ class Gymnasium(Made):
                 high=self.high,
                 regret=False,
             )
-            self._known.append(Known(problem, actions, states))
+            self._known.append(KnownSpaces(problem, actions, states))
             env.close()
         return self._known[0]
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
-        return Instance(object_array([self._make() for _ in range(rows)]), np.ones(rows, dtype=bool))
+    def draw(self, rows: int, rng: Generator) -> GymnasiumInstance:
+        return GymnasiumInstance(object_array([self._make() for _ in range(rows)]), np.ones(rows, dtype=bool))
 
-    def start(self, instance: Instance, rng: Generator) -> Array:
+    def start(self, instance: GymnasiumInstance, rng: Generator) -> Array:
         seeds = rng.integers(2**31, size=len(instance))
         instance.over[:] = False
         number = self._found.states.number
@@ -97,7 +96,7 @@ class Gymnasium(Made):
         return np.asarray(found, dtype=np.int64)
 
     def step(
-        self, instance: Instance, stage: int, state: Array, action: Array, rng: Generator
+        self, instance: GymnasiumInstance, stage: int, state: Array, action: Array, rng: Generator
     ) -> tuple[Array, Array, Array, Array | None]:
         following, reward, known = np.array(state), np.zeros(len(state)), self._found
         for row in np.flatnonzero(~instance.over):

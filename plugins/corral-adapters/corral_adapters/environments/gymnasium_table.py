@@ -32,18 +32,15 @@ import attrs
 from corral_adapters.environments.made import Made
 from corral_adapters.environments.transitions import Transitions
 from corral_adapters.libraries import reason
+from corral_core import Array, CorralError, Problem, parameter
 from corral_core.environments.finite_mdp import FiniteMdp, Model
 from corral_core.environments.planning import worst
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array
 
 ROUNDING = 1e-12  # values of policies with equal returns may differ by this
 
 
 @attrs.frozen(eq=False)
-class Known:
+class KnownTable:
     """What is known from the table."""
 
     problem: Problem
@@ -58,7 +55,7 @@ class GymnasiumTable(Made, FiniteMdp):
 
     low: float | None = parameter(None, help="smallest mean return (default: that of the worst policy)")
     high: float | None = parameter(None, help="largest mean return (default: that of the best policy)")
-    _known: list[Known] = attrs.field(init=False, factory=list, eq=False, repr=False, metadata={"hidden": True})
+    _known: list[KnownTable] = attrs.field(init=False, factory=list, eq=False, repr=False, metadata={"hidden": True})
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -75,13 +72,13 @@ class GymnasiumTable(Made, FiniteMdp):
         return self._found.model
 
     @property
-    def _found(self) -> Known:
+    def _found(self) -> KnownTable:
         """What is known from the table, read once."""
         if not self._known:
             self._known.append(self._read())
         return self._known[0]
 
-    def _read(self) -> Known:
+    def _read(self) -> KnownTable:
         env, other = self._make(), self._make()
         stages = self._steps(env)
         try:
@@ -113,7 +110,7 @@ class GymnasiumTable(Made, FiniteMdp):
             low=low,
             high=high,
         )
-        return Known(problem, model)
+        return KnownTable(problem, model)
 
     def _range(self, model: Model, start: Array, stages: int) -> tuple[float, float]:
         """The mean returns of the worst and the best policy, unless `low` and `high` are set."""

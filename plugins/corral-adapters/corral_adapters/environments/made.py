@@ -8,9 +8,7 @@ import attrs
 from attrs.validators import ge, optional
 
 from corral_adapters.libraries import library, reason, table
-from corral_core.environments.episodic_mdp import EpisodicMdp
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
+from corral_core import CorralError, EpisodicMdp, parameter
 
 
 @attrs.frozen

@@ -17,9 +17,8 @@ import numpy as np
 
 from corral_adapters.environments.spaces import finite
 from corral_adapters.libraries import library
-from corral_core.errors import CorralError
+from corral_core import Array, CorralError
 from corral_core.parsing import shown
-from corral_core.rows import Array
 
 MOST = 20_000_000  # maximum number of values or outcomes
 CLOSE = 1e-6  # tolerance for sums of probabilities

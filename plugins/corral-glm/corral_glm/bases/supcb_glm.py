@@ -26,7 +26,7 @@ L_mu sigma/kappa. The shape is sigma sqrt(d s), the same for all links.
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithms 2 and 3.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> problem = Problem(arms=2, dimension=4, changing=True, noise=0.5, low=0, high=1, horizon=1000, delta=0.01)
 >>> base = SupCbGlm(link="probit").resolve(problem)
 >>> base.levels, base.tau
@@ -42,22 +42,19 @@ import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
 from corral_kit.linear.arms import best_arm
-from corral_kit.linear.levels import Decision, InLevels, Levels, State
+from corral_kit.linear.levels import InLevels, LevelDecision, Levels, LevelsState
 from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
+from corral_core import Array, Bound, Observation, Term, parameter
 from corral_core.bases.policies import arm_type
-from corral_core.bounds import Bound, Term
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Observation
-from corral_core.rows import Array
 from corral_glm.estimates import EVERY, Estimates, record, refit
 from corral_glm.generalised import Generalised
 
 ALL = -2  # used as a level: the play is drawn uniformly, and every level learns from it
 
 
-class LevelState(State):
+class LevelState(LevelsState):
     estimates: Estimates | None = None
     fitted_at: Array | None = None  # (rows, levels), ln det V_l at the last fit
     plays: Array | None = None  # (rows,), plays that at least one level learned from
@@ -127,7 +124,7 @@ class SupCbGlm(Generalised, InLevels):
     def _index(self, mean: Array, width: Array) -> Array:
         return self.value(mean)
 
-    def policy(self, state: LevelState, rows: Array) -> Levels | Decision:
+    def policy(self, state: LevelState, rows: Array) -> Levels | LevelDecision:
         """The policy of the levels; in the first tau plays an infinite factor, or the arm -1, marks a uniform draw."""
         found = super().policy(state, rows)
         assert state.plays is not None
@@ -135,16 +132,16 @@ class SupCbGlm(Generalised, InLevels):
         if isinstance(found, Levels):
             return found.replace(factor=np.where(drawn, np.float32(np.inf), found.factor))
         kind = arm_type(self.arms)
-        return Decision(np.where(drawn, kind(-1), found.action), np.where(drawn, np.int8(ALL), found.level))
+        return LevelDecision(np.where(drawn, kind(-1), found.action), np.where(drawn, np.int8(ALL), found.level))
 
-    def act(self, policy: Levels | Decision, observation: Observation, rng: Generator) -> Decision:
+    def act(self, policy: Levels | LevelDecision, observation: Observation, rng: Generator) -> LevelDecision:
         drawn = np.isinf(policy.factor) if isinstance(policy, Levels) else policy.action < 0
         uniform = rng.random((len(drawn), self.arms)) if self.tau else np.zeros((len(drawn), self.arms))
         if isinstance(policy, Levels):
             policy = policy.replace(factor=np.where(drawn, np.float32(1.0), policy.factor))
         found = super().act(policy, observation, rng)
         action = np.where(drawn, best_arm(uniform, observation.mask), found.action)
-        return Decision(action, np.where(drawn, ALL, found.level))
+        return LevelDecision(action, np.where(drawn, ALL, found.level))
 
     def _teach(self, state: LevelState, rows: Array, level: Array, action: Array, x: Array, reward: Array) -> None:
         estimates, grown_at = state.estimates, state.fitted_at

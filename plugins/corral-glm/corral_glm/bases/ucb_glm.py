@@ -25,8 +25,8 @@ Bound: a play costs at most L_mu times 2 alpha ||x||_{V^-1}, so U is L_mu/kappa 
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithm 1.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_glm.environments.glm import GlmContexts
+>>> from corral_core import try_out
+>>> from corral_glm import GlmContexts
 >>> regret = try_out(GlmContexts(dimension=2, arms=4), UcbGlm(norm=4.0, curvature=1.0), horizon=300, rows=8).regret
 >>> bool(regret[:, -1].mean() < 300 * 0.1)  # uniform play loses .34 per play
 True
@@ -40,21 +40,18 @@ import attrs
 import numpy as np
 from attrs.validators import and_, gt, le
 from corral_kit.linear.arms import best_arm, played, quietly, widths
-from corral_kit.linear.optimism import Optimistic, State, beliefs
+from corral_kit.linear.optimism import Optimistic, OptimisticState, beliefs
 from corral_kit.linear.packing import unpacked
 from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array
+from corral_core import Array, Bound, Feedback, Observation, Pick, parameter
+from corral_core.bases.policies import arm_type
 from corral_glm.estimates import Estimates, record, refit
 from corral_glm.generalised import Generalised
 
 
-class GlmState(State):
+class GlmState(OptimisticState):
     estimates: Estimates | None = None
 
 
@@ -82,7 +79,7 @@ class UcbGlm(Generalised, Optimistic):
         scale, delta = np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta)
         return GlmState(ridge, scale, delta, arms=arms, estimates=estimates)
 
-    def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
+    def _fit(self, state: OptimisticState, rows: Array, feedback: Feedback) -> None:
         assert isinstance(state, GlmState) and state.estimates is not None
         action, reward = feedback.action, feedback.reward
         changing = state.arms is None
@@ -91,7 +88,7 @@ class UcbGlm(Generalised, Optimistic):
         learn(state.ridge, rows, x, reward)
         record(state.estimates, rows, np.zeros(len(rows), dtype=np.intp), action, x, reward)
 
-    def _current(self, state: State, rows: Array) -> Any:
+    def _current(self, state: OptimisticState, rows: Array) -> Any:
         """Refit, and return the new policy; this is called only when the policy changes, which is rare."""
         assert isinstance(state, GlmState) and state.estimates is not None
         taught = rows[state.ridge.plays.take(rows) > 0]

@@ -28,10 +28,8 @@ from corral_kit.linear.directions import in_blocks, inner, sphere
 from corral_kit.linear.fixed_arms import FixedArms
 from numpy.random import Generator
 
+from corral_core import Array, Problem, Rows, parameter
 from corral_core.environments.bandit import noisy
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array, Rows
 from corral_glm.links import Link, check_reach, link_of, valid_link
 
 COIN = 0.5  # sub-Gaussian scale of a reward that is 0 or 1
@@ -89,7 +87,7 @@ class Rewards:
         return noisy(mean, self.noise, rng)
 
 
-class Instance(Rows):
+class GlmInstance(Rows):
     theta: Array  # (rows, d)
     towards: Array  # (rows, d), u
 
@@ -113,17 +111,17 @@ class GlmContexts(Rewards, ContextualBandit):
         low, high = self.ends
         return attrs.evolve(super().problem, noise=self.scale, low=low, high=high)
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
+    def draw(self, rows: int, rng: Generator) -> GlmInstance:
         vectors = in_blocks(rng.standard_normal((rows, 2, self.dimension)))
-        return Instance(self.norm * vectors[:, 0], vectors[:, 1])
+        return GlmInstance(self.norm * vectors[:, 0], vectors[:, 1])
 
-    def draw_contexts(self, instance: Instance, rng: Generator) -> Array:
+    def draw_contexts(self, instance: GlmInstance, rng: Generator) -> Array:
         vectors = rng.standard_normal((len(instance), self.arms, self.dimension))
         if self.shift:
             vectors += (self.shift * self.dimension**0.5 * instance.towards)[:, None]
         return in_blocks(vectors)
 
-    def means(self, instance: Instance, features: Array) -> Array:
+    def means(self, instance: GlmInstance, features: Array) -> Array:
         return self.mean_of(inner(features, instance.theta))
 
 

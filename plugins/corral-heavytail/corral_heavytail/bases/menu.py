@@ -26,8 +26,8 @@ A `scale` above 1 multiplies it. With a scale below 1, or fewer repeats than the
 
 Source: Shao, Yu, King, Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_heavytail.environments.student_t import StudentTArms
+>>> from corral_core import try_out
+>>> from corral_heavytail import StudentTArms
 >>> base = Menu(moment=3.0, norm=2.0, repeats=11, scale=0.02)
 >>> regret = try_out(StudentTArms(arms=5, dimension=2), [base], horizon=400, rows=4).regret
 >>> bool((regret[:, -1] < 400).all())
@@ -47,13 +47,9 @@ from corral_kit.linear.featured import Linear
 from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
+from corral_core import Array, Bound, CorralError, Feedback, Observation, Pick, Problem, Rows, Term, fitted, parameter
+from corral_core.bases.policies import arm_type
 from corral_core.protocols.base import filled
-from corral_core.protocols.parameters import fitted, parameter
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
 from corral_heavytail.tails import (
     epsilon_field,
     growth,
@@ -67,7 +63,7 @@ from corral_heavytail.tails import (
 AT_ONCE = 2**21  # maximum number of pairwise distances in memory
 
 
-class State(Rows):
+class MenuState(Rows):
     features: Array  # (rows, arms, d)
     ridge: Ridge  # over epochs; only its V^-1 is used
     response: Array  # (rows, k, d), B
@@ -127,12 +123,12 @@ class Menu(Linear):
 
     # --- Base ---
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> MenuState:
         features, rows = self.shown(given), len(given)
         assert features is not None
         epsilon = np.asarray(given.epsilon, dtype=np.float64)
         scale, moment = np.asarray(given.scale, dtype=np.float64), np.asarray(given.moment, dtype=np.float64)
-        state = State(
+        state = MenuState(
             features=features,
             ridge=Ridge.fresh(rows, self.dimension, self.penalty),
             response=np.zeros((rows, self.epoch, self.dimension)),
@@ -147,14 +143,14 @@ class Menu(Linear):
         state.arm[:] = self._optimistic(state, everyone, np.zeros((rows, self.dimension)))
         return state
 
-    def policy(self, state: State, rows: Array) -> Pick:
+    def policy(self, state: MenuState, rows: Array) -> Pick:
         state.unasked[rows] = False
         return Pick(state.arm.take(rows).astype(arm_type(self.arms)))
 
     def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
         return policy.arm.astype(np.intp)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: MenuState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         arm, reward = feedback.action, feedback.reward
         own = arm == state.arm.take(rows)
         if not own.all():  # late rewards, from an epoch that has ended
@@ -172,7 +168,7 @@ class Menu(Linear):
     def rarely_changes(self) -> bool:
         return True
 
-    def changed(self, state: State, rows: Array) -> Array:
+    def changed(self, state: MenuState, rows: Array) -> Array:
         unasked: Array = state.unasked.take(rows)
         return unasked
 
@@ -189,14 +185,14 @@ class Menu(Linear):
 
     # --- The end of an epoch ---
 
-    def _end_epoch(self, state: State, rows: Array, x: Array) -> None:
+    def _end_epoch(self, state: MenuState, rows: Array, x: Array) -> None:
         learn(state.ridge, rows, x, np.zeros(len(rows)))
         arm = self._optimistic(state, rows, central(state.response, state.ridge.inverse, rows))
         state.unasked[rows] |= arm != state.arm.take(rows)
         state.arm[rows] = arm
         state.repeat[rows] = 0
 
-    def _optimistic(self, state: State, rows: Array, theta: Array) -> Array:
+    def _optimistic(self, state: MenuState, rows: Array, theta: Array) -> Array:
         """The arm of the next epoch."""
         epochs = state.ridge.plays.take(rows).astype(np.float64)
         beta = state.width.take(rows) * growth(epochs, state.epsilon.take(rows)) + state.least.take(rows)

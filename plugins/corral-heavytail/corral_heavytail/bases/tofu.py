@@ -26,8 +26,8 @@ A `scale` above 1 multiplies it; below 1 nothing is proved.
 
 Source: Shao, Yu, King, Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_heavytail.environments.pareto import ParetoArms
+>>> from corral_core import try_out
+>>> from corral_heavytail import ParetoArms
 >>> base = Tofu(epsilon=0.5, moment=2.0, norm=1.5, scale=0.2)
 >>> regret = try_out(ParetoArms(arms=5, dimension=2), [base], horizon=200, rows=4).regret
 >>> bool((regret[:, -1] < 200).all())
@@ -48,13 +48,9 @@ from corral_kit.linear.featured import MODERATE
 from corral_kit.linear.optimism import Optimistic, beliefs
 from corral_kit.linear.ridge import Ridge, learn
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound, Term
-from corral_core.log import Log
+from corral_core import Array, Bound, Feedback, Log, Pick, Problem, Rows, Term, fitted, parameter
+from corral_core.bases.policies import arm_type
 from corral_core.protocols.base import filled
-from corral_core.protocols.parameters import fitted, parameter
-from corral_core.protocols.problem import Feedback, Problem
-from corral_core.rows import Array, Rows
 from corral_heavytail.tails import (
     epsilon_field,
     growth,
@@ -74,7 +70,7 @@ class Payoff(Rows):
     features: Array | None = None  # if they change, (rows, d)
 
 
-class State(optimism.State):
+class TofuState(optimism.OptimisticState):
     tail: Any = None  # (rows,), eps
     moment: Any = None  # (rows,)
     past: Any = None  # a Log of `Payoff`
@@ -124,8 +120,8 @@ class Tofu(Optimistic):
 
     # --- Differences from LinUCB ---
 
-    def _fresh(self, given: Any) -> State:
-        return State(
+    def _fresh(self, given: Any) -> TofuState:
+        return TofuState(
             ridge=Ridge.fresh(len(given), self.dimension, self.penalty),
             scale=np.asarray(given.scale, dtype=np.float64),
             delta=np.asarray(given.delta, dtype=np.float64),
@@ -135,8 +131,8 @@ class Tofu(Optimistic):
             past=Log(len(given), Payoff),
         )
 
-    def _fit(self, state: optimism.State, rows: Array, feedback: Feedback) -> None:
-        assert isinstance(state, State)
+    def _fit(self, state: optimism.OptimisticState, rows: Array, feedback: Feedback) -> None:
+        assert isinstance(state, TofuState)
         action, reward = feedback.action, np.asarray(feedback.reward, dtype=np.float64)
         if state.arms is not None:
             x, arm = state.arms[rows, action], action.astype(arm_type(self.arms))
@@ -147,16 +143,16 @@ class Tofu(Optimistic):
         learn(state.ridge, rows, x, np.zeros(len(rows)))  # only its V^-1 and ln det V are used
         state.past.append(rows, entry)
 
-    def _radius(self, state: optimism.State, rows: Array) -> Array:
-        assert isinstance(state, State)
+    def _radius(self, state: optimism.OptimisticState, rows: Array) -> Array:
+        assert isinstance(state, TofuState)
         epsilon, delta, d = state.tail.take(rows), state.delta.take(rows), self.dimension
         log = (math.log(2 * d * self.horizon) - np.log(delta)) ** (epsilon / (1 + epsilon))
         grown = growth(state.ridge.plays.take(rows).astype(np.float64), epsilon)
         width = 4 * math.sqrt(d) * root(state.moment.take(rows), epsilon) * log * grown
         return np.asarray(state.scale.take(rows) * (width + math.sqrt(self.penalty) * self.norm))
 
-    def _current(self, state: optimism.State, rows: Array) -> Any:
-        assert isinstance(state, State)
+    def _current(self, state: optimism.OptimisticState, rows: Array) -> Any:
+        assert isinstance(state, TofuState)
         beta, theta = self._radius(state, rows), self.estimate(state, rows)
         inverse = state.ridge.inverse.take(rows, axis=0)
         if state.arms is not None:
@@ -164,7 +160,7 @@ class Tofu(Optimistic):
             return Pick(best_arm(index, None).astype(arm_type(self.arms)))
         return beliefs(theta, inverse, beta)
 
-    def estimate(self, state: State, rows: Array) -> Array:
+    def estimate(self, state: TofuState, rows: Array) -> Array:
         """The estimate theta of these rows, (rows, d).
 
         This loops over rows: their pasts differ in length, and a row's sum must not depend on padding to the length of

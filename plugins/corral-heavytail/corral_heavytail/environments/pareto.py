@@ -21,8 +21,7 @@ import numpy as np
 from attrs.validators import and_, gt, le
 from numpy.random import Generator
 
-from corral_core.protocols.parameters import parameter
-from corral_core.rows import Array
+from corral_core import Array, parameter
 from corral_heavytail.environments.student_t import LinearTails
 from corral_heavytail.moments import pareto_moment, pareto_noise_moment
 

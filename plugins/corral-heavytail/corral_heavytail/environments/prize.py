@@ -29,11 +29,8 @@ from corral_kit.linear.directions import inner
 from corral_kit.linear.fixed_arms import ArmsWithFeatures, FixedInstance
 from numpy.random import Generator
 
+from corral_core import Array, CorralError, Observation, parameter
 from corral_core.environments.bandit import chosen
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Observation
-from corral_core.rows import Array
 
 
 @attrs.frozen

@@ -22,9 +22,7 @@ from attrs.validators import and_, ge, gt, le
 from corral_kit.linear.fixed_arms import FixedArms, cube_means
 from numpy.random import Generator
 
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array
+from corral_core import Array, Problem, parameter
 from corral_heavytail.moments import student_t_moment, student_t_payoff_moment
 
 

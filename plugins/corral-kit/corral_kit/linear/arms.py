@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corral_core.errors import CorralError
-from corral_core.rows import Array
+from corral_core import Array, CorralError
 
 quietly = np.errstate(invalid="ignore", over="ignore")  # `best_arm` reports what is not finite
 

@@ -15,10 +15,8 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core.environments.bandit import Bandit, chosen, noisy
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Observation, Problem
-from corral_core.rows import Array
+from corral_core import Array, Bandit, Observation, Problem, parameter
+from corral_core.environments.bandit import chosen, noisy
 
 
 @attrs.frozen

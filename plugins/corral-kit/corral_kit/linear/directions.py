@@ -13,8 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.errors import CorralError
-from corral_core.rows import Array
+from corral_core import Array, CorralError
 
 
 def sphere(rng: Generator, *shape: int) -> Array:

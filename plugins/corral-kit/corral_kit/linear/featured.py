@@ -8,11 +8,7 @@ import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, lt
 
-from corral_core.errors import CorralError
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted, knob, parameter
-from corral_core.protocols.problem import Observation, Problem
-from corral_core.rows import Array
+from corral_core import Array, Base, CorralError, Observation, Problem, fitted, knob, parameter
 from corral_core.selection.validation import features_in
 
 MODERATE: Any = and_(ge(0.0), le(1e9))  # larger values would overflow

@@ -13,10 +13,8 @@ import attrs
 from attrs.validators import ge
 from numpy.random import Generator
 
-from corral_core.environments.bandit import Bandit, chosen
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bandit, Observation, Problem, Rows, parameter
+from corral_core.environments.bandit import chosen
 from corral_kit.linear.directions import inner
 
 

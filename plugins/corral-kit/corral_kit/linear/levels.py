@@ -25,10 +25,8 @@ import numpy as np
 from attrs.validators import ge
 from numpy.random import Generator
 
+from corral_core import Array, Feedback, Observation, Rows, fitted
 from corral_core.bases.policies import arm_type
-from corral_core.protocols.parameters import fitted
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
 from corral_kit.linear.arms import best_arm, played, quietly, widths
 from corral_kit.linear.featured import Linear
 from corral_kit.linear.packing import packed, single, unpacked
@@ -37,7 +35,7 @@ from corral_kit.linear.ridge import Ridge
 NOBODY = -1
 
 
-class State(Rows):
+class LevelsState(Rows):
     ridge: Ridge  # (rows, levels)
     factor: Array  # (rows,): w = factor ||x||_{V^-1}
     features: Array | None  # (rows, arms, d), of fixed arms
@@ -51,7 +49,7 @@ class Levels(Rows):
     factor: Array
 
 
-class Decision(Rows):
+class LevelDecision(Rows):
     """What is played; also the policy if arms are fixed."""
 
     action: Array
@@ -92,22 +90,24 @@ class InLevels(Linear):
 
     # --- Base ---
 
-    def policy(self, state: Any, rows: Array) -> Levels | Decision:
+    def policy(self, state: Any, rows: Array) -> Levels | LevelDecision:
         theta, inverse = self._theta(state, rows), state.ridge.inverse.take(rows, axis=0)
         factor = state.factor.take(rows)
         if state.features is None:
             return Levels(single(theta), packed(inverse), single(factor))
         found = self._decide(theta, inverse, factor, state.features.take(rows, axis=0), None)
-        return Decision(found.action.astype(arm_type(self.arms)), found.level.astype(np.int8))
+        return LevelDecision(found.action.astype(arm_type(self.arms)), found.level.astype(np.int8))
 
-    def act(self, policy: Levels | Decision, observation: Observation, rng: Generator) -> Decision:
-        if isinstance(policy, Decision):
-            return Decision(policy.action.astype(np.intp), policy.level)
+    def act(self, policy: Levels | LevelDecision, observation: Observation, rng: Generator) -> LevelDecision:
+        if isinstance(policy, LevelDecision):
+            return LevelDecision(policy.action.astype(np.intp), policy.level)
         inverse, features = unpacked(policy.inverse), self.observed(observation)
         return self._decide(policy.theta, inverse, policy.factor, features, observation.mask)
 
     @quietly
-    def _decide(self, theta: Array, inverse: Array, factor: Array, features: Array, mask: Array | None) -> Decision:
+    def _decide(
+        self, theta: Array, inverse: Array, factor: Array, features: Array, mask: Array | None
+    ) -> LevelDecision:
         """Go down the levels with the rows that no level has decided yet."""
         undecided = np.arange(len(features))
         candidates = np.ones(features.shape[:2], dtype=bool) if mask is None else mask.copy()
@@ -128,7 +128,7 @@ class InLevels(Linear):
             undecided = undecided[~(precise | wide)]
             if not len(undecided):
                 break
-        return Decision(action, level)
+        return LevelDecision(action, level)
 
     def learn(self, state: Any, rows: Array, feedback: Feedback, rng: Generator) -> None:
         learns = feedback.decision.level != NOBODY

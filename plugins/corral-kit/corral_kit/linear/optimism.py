@@ -28,11 +28,8 @@ import numpy as np
 from attrs.validators import and_, gt, le
 from numpy.random import Generator
 
-from corral_core.bases.policies import InForce, Pick
-from corral_core.bounds import Bound, Term
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bound, Feedback, Observation, Pick, Rows, Term, parameter
+from corral_core.bases.policies import InForce
 from corral_kit.linear.arms import best_arm, upper_bounds
 from corral_kit.linear.featured import MODERATE, Linear
 from corral_kit.linear.packing import packed, single, unpacked
@@ -47,7 +44,7 @@ class Beliefs(Rows):
     radius: Array  # (rows,), beta
 
 
-class State(Rows):
+class OptimisticState(Rows):
     ridge: Ridge
     scale: Array
     delta: Array
@@ -91,23 +88,23 @@ class Optimistic(Linear):
         return features
 
     @abstractmethod
-    def _fresh(self, given: Any) -> State:
+    def _fresh(self, given: Any) -> OptimisticState:
         """A state that has learned nothing, without a current policy."""
 
     @abstractmethod
-    def _current(self, state: State, rows: Array) -> Any:
+    def _current(self, state: OptimisticState, rows: Array) -> Any:
         """The policy computed from everything that these rows have learned."""
 
     @abstractmethod
-    def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
+    def _fit(self, state: OptimisticState, rows: Array, feedback: Feedback) -> None:
         """Add these plays to the estimate."""
 
-    def _log_determinant(self, state: State, rows: Array) -> Array:
+    def _log_determinant(self, state: OptimisticState, rows: Array) -> Array:
         """ln det V - d ln lambda of these rows."""
         found: Array = state.ridge.log_determinant.take(rows)
         return found
 
-    def _radius(self, state: State, rows: Array) -> Array:
+    def _radius(self, state: OptimisticState, rows: Array) -> Array:
         """beta of these rows."""
         grown, delta = state.ridge.log_determinant.take(rows), state.delta.take(rows)
         beta: Array = state.scale.take(rows) * radius(grown, delta, self.noise, self.penalty, self.norm)
@@ -117,7 +114,7 @@ class Optimistic(Linear):
 
     # --- Base ---
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> OptimisticState:
         state = self._fresh(given)
         if self.switching:
             rows = np.arange(len(given))
@@ -134,10 +131,10 @@ class Optimistic(Linear):
         growth = self.parameters * math.log1p(plays * self.squared_length / (self.penalty * self.parameters))
         return min(plays, 1 + math.ceil(growth / math.log1p(self.switching)))
 
-    def changed(self, state: State, rows: Array) -> Array:
+    def changed(self, state: OptimisticState, rows: Array) -> Array:
         return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
 
-    def policy(self, state: State, rows: Array) -> Any:
+    def policy(self, state: OptimisticState, rows: Array) -> Any:
         return self._current(state, rows) if state.in_force is None else state.in_force.ask(rows)
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
@@ -147,7 +144,7 @@ class Optimistic(Linear):
         index = upper_bounds(features, policy.theta, unpacked(policy.inverse), policy.radius)
         return best_arm(index, observation.mask)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: OptimisticState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         self._fit(state, rows, feedback)
         if state.in_force is not None:
             reached = self._log_determinant(state, rows)

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from corral_core.rows import Array
+from corral_core import Array
 
 
 def packed(matrices: Array) -> Array:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corral_core.rows import Array, Rows
+from corral_core import Array, Rows
 
 CACHED = 2**15  # number of values that fit into the cache
 LONG = 1e8

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
+from corral_core import Array, Observation, Rows
 from corral_core.bases.policies import arm_type
-from corral_core.protocols.problem import Observation
-from corral_core.rows import Array, Rows
 
 
-class Table(Rows):
+class TabularPolicy(Rows):
     """One action for every stage and state."""
 
     action: Array  # (rows, stages, states)
@@ -27,10 +26,10 @@ class Ties(Rows):
     epsilon: Array  # (rows,)
 
 
-def table(values: Array) -> Table:
+def table(values: Array) -> TabularPolicy:
     """The best action by action-values (rows, stages, states, actions); ties go to the lowest number."""
     actions = values.shape[-1]
-    return Table(values.argmax(axis=-1).astype(np.int8 if actions <= 127 else arm_type(actions)))
+    return TabularPolicy(values.argmax(axis=-1).astype(np.int8 if actions <= 127 else arm_type(actions)))
 
 
 def ties(values: Array, epsilon: Array) -> Ties:
@@ -38,7 +37,7 @@ def ties(values: Array, epsilon: Array) -> Ties:
     return Ties(np.packbits(values == values.max(axis=-1, keepdims=True), axis=-1), epsilon)
 
 
-def look_up(policy: Table, observation: Observation) -> Array:
+def look_up(policy: TabularPolicy, observation: Observation) -> Array:
     """The action of every row at its stage and state."""
     rows = np.arange(len(policy))
     found: Array = policy.action[rows, observation.stage, observation.state].astype(np.intp)

@@ -8,11 +8,7 @@ import attrs
 import numpy as np
 from attrs.validators import ge
 
-from corral_core.errors import CorralError
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted
-from corral_core.protocols.problem import Problem, Trajectory
-from corral_core.rows import Array
+from corral_core import Array, Base, CorralError, Problem, Trajectory, fitted
 
 
 @attrs.frozen

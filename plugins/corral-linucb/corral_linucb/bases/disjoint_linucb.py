@@ -13,8 +13,8 @@ Bound: the bound of LinUCB in K d dimensions, with delta/K.
 Source: Li, Chu, Langford, Schapire, "A contextual-bandit approach to personalized news article recommendation", 2010,
 Algorithm 1; with the radius of Abbasi-Yadkori, Pal, Szepesvari, 2011.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_linucb.environments.shared_context import SharedContext
+>>> from corral_core import try_out
+>>> from corral_linucb import SharedContext
 >>> regret = try_out(SharedContext(arms=3, dimension=2), [DisjointLinUcb()], horizon=300, rows=4).regret
 >>> bool((regret[:, -1] < 300 * 0.2).all())
 True
@@ -28,16 +28,13 @@ import attrs
 import numpy as np
 from attrs.validators import ge
 from corral_kit.linear.arms import best_arm, played, quietly
-from corral_kit.linear.optimism import Beliefs, Optimistic, State, beliefs
+from corral_kit.linear.optimism import Beliefs, Optimistic, OptimisticState, beliefs
 from corral_kit.linear.packing import unpacked
 from corral_kit.linear.ridge import Ridge, learn, radius
 from numpy.random import Generator
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound
-from corral_core.protocols.parameters import fitted
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array
+from corral_core import Array, Bound, Feedback, Observation, Pick, fitted
+from corral_core.bases.policies import arm_type
 
 
 @attrs.frozen
@@ -57,20 +54,22 @@ class DisjointLinUcb(Optimistic):
     def bound(self, delta: float) -> Bound:
         return super().bound(delta / self.arms)
 
-    def _fresh(self, given: Any) -> State:
+    def _fresh(self, given: Any) -> OptimisticState:
         ridge = Ridge.fresh((len(given), self.arms), self.dimension, self.penalty)
-        return State(ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=self.shown(given))
+        return OptimisticState(
+            ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=self.shown(given)
+        )
 
-    def _log_determinant(self, state: State, rows: Array) -> Array:
+    def _log_determinant(self, state: OptimisticState, rows: Array) -> Array:
         found: Array = state.ridge.log_determinant.take(rows, axis=0).sum(axis=1)
         return found
 
-    def _radius(self, state: State, rows: Array) -> Array:
+    def _radius(self, state: OptimisticState, rows: Array) -> Array:
         grown, delta = state.ridge.log_determinant.take(rows, axis=0), state.delta.take(rows)[:, None] / self.arms
         beta: Array = radius(grown, delta, self.noise, self.penalty, self.norm)
         return state.scale.take(rows)[:, None] * beta
 
-    def _current(self, state: State, rows: Array) -> Any:
+    def _current(self, state: OptimisticState, rows: Array) -> Any:
         theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
         believed = beliefs(theta, inverse, self._radius(state, rows))
         if state.arms is None:
@@ -89,7 +88,7 @@ class DisjointLinUcb(Optimistic):
         index = np.einsum("nki,nki->nk", x, policy.theta) + policy.radius * np.sqrt(np.maximum(width, 0))
         return best_arm(index, observation.mask)
 
-    def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
+    def _fit(self, state: OptimisticState, rows: Array, feedback: Feedback) -> None:
         x = self.observed(feedback.observation) if state.arms is None else state.arms.take(rows, axis=0)
         if x.ndim == 3:
             x = played(x, feedback.action)

@@ -20,7 +20,7 @@ proved. If rewards are linear up to epsilon, the source adds a term of the order
 Source: Lattimore, Szepesvari, Weisz, "Learning with good feature representations in bandits and in RL with a generative
 model", 2020.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> GOptimal().resolve(Problem(arms=9, dimension=3, noise=0.5, low=-1, high=1, delta=0.01)).first_phase
 18
 """
@@ -36,18 +36,14 @@ from attrs.validators import ge
 from corral_kit.linear.featured import Featured
 from numpy.random import Generator
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import fitted
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bound, CorralError, Feedback, Observation, Pick, Problem, Rows, Term, fitted
+from corral_core.bases.policies import arm_type
 from corral_linucb.design import coordinates, design, gram
 
 TOLERANCE = 1.0  # designs are within twice the optimum, as the width of the elimination assumes
 
 
-class State(Rows):
+class GOptimalState(Rows):
     features: Array  # (rows, arms, d)
     width: Array  # (rows,), 2 sigma sqrt(4 d ln(1/alpha)), times the scale
     length: Array  # (rows,), m
@@ -80,11 +76,11 @@ class GOptimal(Featured):
             raise CorralError(f"{self.name} needs fixed arms; {problem.environment} changes them from play to play")
         return found
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> GOptimalState:
         features, rows = self.shown(given), len(given)
         assert features is not None
         log = np.log(self.arms / np.asarray(given.delta, dtype=np.float64))
-        state = State(
+        state = GOptimalState(
             features=features,
             width=2 * given.scale * self.noise * np.sqrt(4 * self.dimension * log),
             length=np.full(rows, self.first_phase),
@@ -97,13 +93,13 @@ class GOptimal(Featured):
         _start_phase(state, np.arange(rows))
         return state
 
-    def policy(self, state: State, rows: Array) -> Pick:
+    def policy(self, state: GOptimalState, rows: Array) -> Pick:
         return Pick(state.left.take(rows, axis=0).argmax(axis=1).astype(arm_type(self.arms)))
 
     def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
         return policy.arm.astype(np.intp)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: GOptimalState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         arm = feedback.action
         state.plays[rows, arm] += 1
         state.total[rows, arm] += feedback.reward
@@ -127,7 +123,7 @@ class GOptimal(Featured):
         )
 
 
-def _eliminate(state: State, rows: Array) -> None:
+def _eliminate(state: GOptimalState, rows: Array) -> None:
     """Keep the arms that the estimate of this phase cannot distinguish from the best."""
     active = state.active.take(rows, axis=0)
     arms, rank, _ = coordinates(state.features.take(rows, axis=0), active)
@@ -139,7 +135,7 @@ def _eliminate(state: State, rows: Array) -> None:
     state.active[rows] = active & (value.max(axis=1)[:, None] - value <= widest[:, None])
 
 
-def _start_phase(state: State, rows: Array) -> None:
+def _start_phase(state: GOptimalState, rows: Array) -> None:
     """Set how often each active arm is played in the next phase."""
     weights = design(state.features.take(rows, axis=0), state.active.take(rows, axis=0), TOLERANCE)
     # Weights are sums with rounding errors: these must not turn a whole number of plays into one more.

@@ -18,8 +18,8 @@ choose them. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm are ke
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011; Chu, Li, Reyzin,
 Schapire, "Contextual bandits with linear payoff functions", 2011.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_linucb.environments.fixed import LinearArms
+>>> from corral_core import try_out
+>>> from corral_linucb import LinearArms
 >>> regret = try_out(LinearArms(arms=10), [LinUcb()], horizon=200, rows=4).regret
 >>> bool((regret[:, -1] < 200).all())
 True
@@ -32,19 +32,17 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 from corral_kit.linear.arms import played
-from corral_kit.linear.optimism import Beliefs, Optimistic, State, beliefs
+from corral_kit.linear.optimism import Beliefs, Optimistic, OptimisticState, beliefs
 from corral_kit.linear.packing import unpacked
 from corral_kit.linear.ridge import Ridge, Step, learn
 from numpy.random import Generator
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bound, Feedback, Observation, Pick, Rows
+from corral_core.bases.policies import arm_type
 from corral_linucb.secular import maximise, maximise_ellipsoid
 
 
-class FixedArms(Rows):
+class ArmsInForce(Rows):
     """Features, means and widths of arms that never change, kept up to date."""
 
     features: Array  # (rows, d, arms)
@@ -52,7 +50,7 @@ class FixedArms(Rows):
     width: Array  # (rows, arms), a^T V^-1 a
 
 
-class Point(Rows):
+class PointPolicy(Rows):
     """The policy on the ball: the action itself, in the first d coordinates."""
 
     action: Array
@@ -69,16 +67,16 @@ class LinUcb(Optimistic):
         finite = self.resolved.actions == "finite"
         return self._bound(delta, self.noise * self.parameters ** (0.5 if finite else 1.0), 0.0)
 
-    def _fresh(self, given: Any) -> State:
+    def _fresh(self, given: Any) -> OptimisticState:
         ridge = Ridge.fresh(len(given), self.parameters, self.penalty)
         shown, arms = self.shown(given), None
         if shown is not None:
             features = np.ascontiguousarray(self.mapped(shown).transpose(0, 2, 1))
             square = np.einsum("ndk,ndk->nk", features, features)
-            arms = FixedArms(features, np.zeros_like(square), square / self.penalty)
-        return State(ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=arms)
+            arms = ArmsInForce(features, np.zeros_like(square), square / self.penalty)
+        return OptimisticState(ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=arms)
 
-    def _current(self, state: State, rows: Array) -> Any:
+    def _current(self, state: OptimisticState, rows: Array) -> Any:
         beta = self._radius(state, rows)
         if state.arms is not None:
             index = np.sqrt(np.maximum(state.arms.width.take(rows, axis=0), 0.0))
@@ -87,13 +85,15 @@ class LinUcb(Optimistic):
             return Pick(index.argmax(axis=1).astype(arm_type(index.shape[1])))
         theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
         return (
-            Point(maximise(theta, inverse, beta)) if self.resolved.actions == "ball" else beliefs(theta, inverse, beta)
+            PointPolicy(maximise(theta, inverse, beta))
+            if self.resolved.actions == "ball"
+            else beliefs(theta, inverse, beta)
         )
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
         if self.resolved.actions == "finite":
             return super().act(policy, observation, rng)
-        if isinstance(policy, Point):
+        if isinstance(policy, PointPolicy):
             return self._padded(policy.action)
         assert isinstance(policy, Beliefs)
         of_policy = (policy.theta, unpacked(policy.inverse), policy.radius)
@@ -106,7 +106,7 @@ class LinUcb(Optimistic):
         whole[:, : self.dimension] = action
         return whole
 
-    def _fit(self, state: State, rows: Array, feedback: Feedback) -> None:
+    def _fit(self, state: OptimisticState, rows: Array, feedback: Feedback) -> None:
         arms = state.arms
         if arms is not None:
             step = learn(state.ridge, rows, arms.features[rows, :, feedback.action], feedback.reward)
@@ -117,9 +117,9 @@ class LinUcb(Optimistic):
         else:
             learn(state.ridge, rows, feedback.action[:, : self.dimension], feedback.reward)
 
-    def _follow(self, state: State, rows: Array, step: Step) -> None:
+    def _follow(self, state: OptimisticState, rows: Array, step: Step) -> None:
         """Update means and widths of fixed arms after a play: by rank one, or fully if the regression was rebuilt."""
-        arms: FixedArms = state.arms
+        arms: ArmsInForce = state.arms
         features = arms.features.take(rows, axis=0)
         along = np.einsum("ndk,nd->nk", features, step.direction)
         mean = arms.mean.take(rows, axis=0)

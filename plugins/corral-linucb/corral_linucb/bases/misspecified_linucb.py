@@ -10,7 +10,7 @@ misspecification.
 Source: Zanette, Lazaric, Kochenderfer, Brunskill, "Learning near optimal policies with low inherent Bellman error",
 2020, Corollary 1.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> base = MisspecifiedLinUcb(epsilon=0.1).resolve(Problem(arms=3, dimension=2, noise=1.0, delta=0.01))
 >>> [round(term.c, 2) for term in base.bound(0.01).shape]
 [2.0, 0.14]
@@ -23,10 +23,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 from corral_kit.linear.featured import MODERATE
-from corral_kit.linear.optimism import State
+from corral_kit.linear.optimism import OptimisticState
 
-from corral_core.bounds import Bound
-from corral_core.protocols.parameters import knob
+from corral_core import Bound, knob
 from corral_linucb.bases.linucb import LinUcb
 
 
@@ -39,7 +38,7 @@ class MisspecifiedLinUcb(LinUcb):
 
     epsilon: float = knob(0.0, help="how far from linear mean rewards may be, in reward units", validator=MODERATE)
 
-    def _fresh(self, given: Any) -> State:
+    def _fresh(self, given: Any) -> OptimisticState:
         return super()._fresh(given).replace(epsilon=np.asarray(given.epsilon, dtype=np.float64))
 
     def bound(self, delta: float) -> Bound:

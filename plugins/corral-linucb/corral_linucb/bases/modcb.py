@@ -28,7 +28,7 @@ theory. The theoretical version has regret T^(2/3) (K d*)^(1/3), up to logarithm
 
 Source: Foster, Krishnamurthy, Luo, "Model selection for contextual bandits", 2019, Algorithms 1 and 2.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> ModCb().resolve(Problem(arms=2, dimension=12, changing=True, noise=0.5, delta=0.01)).classes
 (1, 2, 4, 8, 12)
 """
@@ -47,11 +47,8 @@ from corral_kit.linear.packing import packed, single, unpacked
 from corral_kit.linear.ridge import Ridge, learn, radius
 from numpy.random import Generator
 
+from corral_core import Array, CorralError, Feedback, Observation, Problem, Rows, fitted, parameter
 from corral_core.bases.policies import arm_type
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import fitted, parameter
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
 
 RIDGE = 1e-6  # added to Sigma, relative to its mean diagonal
 NEEDED = 5  # explored plays per feature before a class is tested
@@ -67,7 +64,7 @@ class Explored(Rows):
     spread: Array  # sum of squared deviations of the rewards from their mean
 
 
-class State(Rows):
+class ModCbState(Rows):
     learner: Ridge  # of dimension D; features beyond the current class are zero
     number: Array  # m, from 0
     plays: Array  # s - 1
@@ -94,7 +91,7 @@ class FixedArm(Rows):
     exploration: Array
 
 
-class Decision(Rows):
+class ModCbDecision(Rows):
     action: Array
     explored: Array  # whether this play explored
 
@@ -135,11 +132,11 @@ class ModCb(Linear):
             return self.dimensions
         return (*(2**power for power in range((self.dimension - 1).bit_length())), self.dimension)
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> ModCbState:
         rows, dimension, features = len(given), self.dimension, self.shown(given)
         square = (rows, dimension, dimension)
         zero = np.zeros(rows)
-        return State(
+        return ModCbState(
             learner=Ridge.fresh(rows, dimension, self.penalty),
             number=np.zeros(rows, dtype=np.intp),
             plays=np.zeros(rows, dtype=np.int64),
@@ -150,7 +147,7 @@ class ModCb(Linear):
             features=features,
         )
 
-    def policy(self, state: State, rows: Array) -> Learned | FixedArm:
+    def policy(self, state: ModCbState, rows: Array) -> Learned | FixedArm:
         learner = state.learner
         theta, inverse = learner.theta.take(rows, axis=0), learner.inverse.take(rows, axis=0)
         every = range(self.dimension)
@@ -163,7 +160,7 @@ class ModCb(Linear):
         arm = best_arm(upper_bounds(state.features.take(rows, axis=0), theta, inverse, beta), None)
         return FixedArm(arm.astype(arm_type(self.arms)), chance)
 
-    def act(self, policy: Learned | FixedArm, observation: Observation, rng: Generator) -> Decision:
+    def act(self, policy: Learned | FixedArm, observation: Observation, rng: Generator) -> ModCbDecision:
         mask = None
         if isinstance(policy, FixedArm):
             best = policy.arm.astype(np.intp)
@@ -172,9 +169,9 @@ class ModCb(Linear):
             best = best_arm(upper_bounds(features, policy.theta, unpacked(policy.inverse), policy.radius), mask)
         coin = rng.random((len(policy), 2))
         explored = coin[:, 0] < policy.exploration
-        return Decision(np.where(explored, _uniform(coin[:, 1], mask, self.arms), best), explored)
+        return ModCbDecision(np.where(explored, _uniform(coin[:, 1], mask, self.arms), best), explored)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: ModCbState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         explored, reward = feedback.decision.explored, feedback.reward
         state.plays[rows] += 1
         if state.features is None:
@@ -193,12 +190,12 @@ class ModCb(Linear):
         if len(due):
             self._test(state, due)
 
-    def _seen(self, state: State, rows: Array) -> Array:
+    def _seen(self, state: ModCbState, rows: Array) -> Array:
         """Which features belong to the current class, (rows, D)."""
         found: Array = np.arange(self.dimension) < np.asarray(self.classes)[state.number.take(rows)][:, None]
         return found
 
-    def _test(self, state: State, rows: Array) -> None:
+    def _test(self, state: ModCbState, rows: Array) -> None:
         """Move to the smallest larger class whose features are needed."""
         classes = np.asarray(self.classes)
         number, n = state.number.take(rows), state.explored.plays.take(rows)
@@ -217,7 +214,7 @@ class ModCb(Linear):
             state.number[rows[moves]] = missed[moves].argmax(axis=1)
             state.learner.put(rows[moves], Ridge.fresh(int(moves.sum()), self.dimension, self.penalty))
 
-    def _energies(self, state: State, rows: Array, numbers: range) -> Array:
+    def _energies(self, state: ModCbState, rows: Array, numbers: range) -> Array:
         """The e_i of these classes, (rows, classes), and -inf for the others."""
         every = range(self.dimension)
         covariance = state.covariance.take(rows, axis=0)

@@ -20,8 +20,7 @@ from typing import ClassVar, Self
 import attrs
 import numpy as np
 
-from corral_core.protocols.parameters import parameter
-from corral_core.rows import Array
+from corral_core import Array, parameter
 from corral_linucb.bases.linucb import LinUcb
 
 

@@ -22,7 +22,7 @@ bounds of all levels hold together if delta is divided by S; the source does thi
 
 Source: Chu, Li, Reyzin, Schapire, "Contextual bandits with linear payoff functions", 2011, Algorithms 1 and 2.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> problem = Problem(arms=2, dimension=3, changing=True, noise=0.5, low=0, high=1, horizon=1000, delta=0.01)
 >>> SupLinUcb().resolve(problem).levels
 7
@@ -35,13 +35,11 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from corral_kit.linear.levels import InLevels, State
+from corral_kit.linear.levels import InLevels, LevelsState
 from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
-from corral_core.bounds import Bound, Term
-from corral_core.protocols.parameters import fitted
-from corral_core.rows import Array
+from corral_core import Array, Bound, Term, fitted
 
 
 @attrs.frozen
@@ -65,17 +63,17 @@ class SupLinUcb(InLevels):
     def unit(self) -> float:
         return (self.high - self.low) or 1.0
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> LevelsState:
         ridge = Ridge.fresh((len(given), self.levels), self.dimension, self.penalty)
         delta = np.asarray(given.delta, dtype=np.float64)
         alpha = self.noise * np.sqrt(2 * np.log(2 * self.horizon * self.arms / delta))
         factor = np.asarray(given.scale) * (alpha + math.sqrt(self.penalty) * self.norm)
-        return State(ridge, factor, self.shown(given))
+        return LevelsState(ridge, factor, self.shown(given))
 
     def _index(self, mean: Array, width: Array) -> Array:
         return mean + width
 
-    def _teach(self, state: State, rows: Array, level: Array, action: Array, x: Array, reward: Array) -> None:
+    def _teach(self, state: LevelsState, rows: Array, level: Array, action: Array, x: Array, reward: Array) -> None:
         learn(state.ridge.flat(), rows * self.levels + level, x, reward)
 
     def bound(self, delta: float) -> Bound:

@@ -19,14 +19,12 @@ from corral_kit.linear.directions import inner, sphere
 from corral_kit.linear.fixed_arms import FixedArms, cube_means
 from numpy.random import Generator
 
+from corral_core import Array, CorralError, parameter
 from corral_core.environments.bandit import noisy
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.rows import Array
 
 
 @attrs.frozen
-class GaussianArms(FixedArms):
+class GaussianLinearArms(FixedArms):
     """Arms with fixed features that pay their means plus Gaussian noise."""
 
     noise: float = parameter(1.0, help="standard deviation of the noise", validator=and_(gt(0), le(1e9)))
@@ -40,7 +38,7 @@ class GaussianArms(FixedArms):
 
 
 @attrs.frozen
-class LinearArms(GaussianArms):
+class LinearArms(GaussianLinearArms):
     """Arms whose means are linear in their features."""
 
     name: ClassVar[str] = "linear-arms"
@@ -54,7 +52,7 @@ class LinearArms(GaussianArms):
 
 
 @attrs.frozen
-class IndependentArms(GaussianArms):
+class IndependentArms(GaussianLinearArms):
     """Arms whose features are unrelated to their means."""
 
     name: ClassVar[str] = "independent-arms"
@@ -78,7 +76,7 @@ Deviation = Literal["uniform", "rademacher", "adversarial"]
 
 
 @attrs.frozen
-class MisspecifiedArms(GaussianArms):
+class MisspecifiedArms(GaussianLinearArms):
     """Arms whose means are linear up to eps.
 
     The deviation h_j is uniform on [-1, 1], or -1 or 1 with equal probability, or chosen by an adversary: +1 on a

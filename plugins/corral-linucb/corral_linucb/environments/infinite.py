@@ -16,18 +16,15 @@ from attrs.validators import and_, ge, gt, in_, le
 from corral_kit.linear.directions import check_blocks, in_blocks, leading
 from numpy.random import Generator
 
-from corral_core.environments.bandit import Bandit
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import NOTHING, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bandit, CorralError, Observation, Problem, Rows, parameter
+from corral_core.protocols.problem import NOTHING
 
 ROUNDING = 1e-9  # relative length by which an action may exceed its set
 
 ActionSet = Literal["ball", "ellipsoid"]
 
 
-class Instance(Rows):
+class InfiniteInstance(Rows):
     theta: Array  # (rows, dimension), zero beyond d*
 
 
@@ -65,15 +62,17 @@ class InfiniteNested(Bandit):
             high=1.0,
         )
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
-        return Instance(leading(in_blocks(rng.standard_normal((rows, self.relevant))), self.dimension))
+    def draw(self, rows: int, rng: Generator) -> InfiniteInstance:
+        return InfiniteInstance(leading(in_blocks(rng.standard_normal((rows, self.relevant))), self.dimension))
 
-    def observe(self, instance: Instance, rng: Generator) -> Observation:
+    def observe(self, instance: InfiniteInstance, rng: Generator) -> Observation:
         if self.set == "ball":
             return NOTHING
         return Observation(0.5 + 0.5 * rng.random((len(instance), self.dimension)))
 
-    def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+    def pay(
+        self, instance: InfiniteInstance, observation: Observation, action: Array, rng: Generator
+    ) -> tuple[Array, Array]:
         self._check(observation.features, action)
         best = _length(instance.theta if observation.features is None else observation.features * instance.theta)
         mean = np.einsum("ri,ri->r", action, instance.theta)

@@ -27,13 +27,12 @@ from corral_kit.linear.contexts import ContextualBandit
 from corral_kit.linear.directions import check_blocks, check_relevant, in_blocks, inner, leading, normalised, sphere
 from numpy.random import Generator
 
-from corral_core.protocols.parameters import parameter
-from corral_core.rows import Array, Rows
+from corral_core import Array, Rows, parameter
 
 SPREAD = 0.05
 
 
-class Instance(Rows):
+class NestedInstance(Rows):
     theta: Array  # (rows, dimension), zero beyond d*
     direction: Array  # (rows, dimension), v
     phase: Array  # (rows,), phi0
@@ -54,14 +53,14 @@ class BlockContexts(ContextualBandit):
         """The number d* of coordinates that matter (default: all)."""
         return self.dimension
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
+    def draw(self, rows: int, rng: Generator) -> NestedInstance:
         theta = leading(in_blocks(rng.standard_normal((rows, self.matter))), self.dimension)
-        return Instance(theta, sphere(rng, rows, self.dimension), 2 * np.pi * rng.random(rows))
+        return NestedInstance(theta, sphere(rng, rows, self.dimension), 2 * np.pi * rng.random(rows))
 
-    def draw_contexts(self, instance: Instance, rng: Generator) -> Array:
+    def draw_contexts(self, instance: NestedInstance, rng: Generator) -> Array:
         return in_blocks(rng.standard_normal((len(instance), self.arms, self.dimension)))
 
-    def means(self, instance: Instance, features: Array) -> Array:
+    def means(self, instance: NestedInstance, features: Array) -> Array:
         linear = inner(features, instance.theta)
         if self.misspecification == 0:
             return linear

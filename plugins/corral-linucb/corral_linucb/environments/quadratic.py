@@ -17,13 +17,12 @@ from corral_kit.linear.contexts import ContextualBandit
 from corral_kit.linear.directions import inner, sphere
 from numpy.random import Generator
 
-from corral_core.protocols.parameters import parameter
-from corral_core.rows import Array, Rows
-from corral_linucb.environments.fixed import GaussianArms
+from corral_core import Array, Rows, parameter
+from corral_linucb.environments.fixed import GaussianLinearArms
 
 
 @attrs.frozen
-class QuadraticArms(GaussianArms):
+class QuadraticArms(GaussianLinearArms):
     """Fixed arms whose means are squares of a linear function."""
 
     name: ClassVar[str] = "quadratic"
@@ -42,7 +41,7 @@ class QuadraticArms(GaussianArms):
         return _squares(features, sphere(rng, len(features), self.dimension))
 
 
-class Instance(Rows):
+class QuadraticInstance(Rows):
     theta: Array  # (rows, dimension)
 
 
@@ -56,13 +55,13 @@ class QuadraticContexts(ContextualBandit):
     arms: int = parameter(50, help="number of arms", validator=ge(1))
     dimension: int = parameter(4, help="number of features of an arm", validator=ge(1))
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
-        return Instance(sphere(rng, rows, self.dimension))
+    def draw(self, rows: int, rng: Generator) -> QuadraticInstance:
+        return QuadraticInstance(sphere(rng, rows, self.dimension))
 
-    def draw_contexts(self, instance: Instance, rng: Generator) -> Array:
+    def draw_contexts(self, instance: QuadraticInstance, rng: Generator) -> Array:
         return sphere(rng, len(instance), self.arms, self.dimension)
 
-    def means(self, instance: Instance, features: Array) -> Array:
+    def means(self, instance: QuadraticInstance, features: Array) -> Array:
         return _squares(features, instance.theta)
 
 

@@ -14,11 +14,10 @@ from corral_kit.linear.contexts import ContextualBandit
 from corral_kit.linear.directions import inner, sphere
 from numpy.random import Generator
 
-from corral_core.protocols.parameters import parameter
-from corral_core.rows import Array, Rows
+from corral_core import Array, Rows, parameter
 
 
-class Instance(Rows):
+class SharedContextInstance(Rows):
     theta: Array  # (rows, arms, dimension)
 
 
@@ -32,11 +31,11 @@ class SharedContext(ContextualBandit):
     arms: int = parameter(4, help="number of arms", validator=ge(1))
     dimension: int = parameter(5, help="number of features of the context", validator=ge(1))
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
-        return Instance(sphere(rng, rows, self.arms, self.dimension))
+    def draw(self, rows: int, rng: Generator) -> SharedContextInstance:
+        return SharedContextInstance(sphere(rng, rows, self.arms, self.dimension))
 
-    def draw_contexts(self, instance: Instance, rng: Generator) -> Array:
+    def draw_contexts(self, instance: SharedContextInstance, rng: Generator) -> Array:
         return sphere(rng, len(instance), self.dimension)
 
-    def means(self, instance: Instance, features: Array) -> Array:
+    def means(self, instance: SharedContextInstance, features: Array) -> Array:
         return inner(instance.theta, features)

@@ -34,8 +34,8 @@ which is of the order sqrt(d^3 H^4 s) iota, where s counts episodes.
 Source: Jin, Yang, Wang, Jordan, "Provably efficient reinforcement learning with linear function approximation", 2020,
 Algorithm 1 and Theorem 3.1.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_lsvi.environments.nested import NestedLinearMdp
+>>> from corral_core import try_out
+>>> from corral_lsvi import NestedLinearMdp
 >>> enough, too_few = (LsviUcb(dimension=d, penalty=0.01, radius=1.0, switching=1.0) for d in (4, 2))
 >>> regret = [try_out(NestedLinearMdp(), base, horizon=400, rows=4).regret[:, -1].mean() for base in (enough, too_few)]
 >>> bool(regret[0] < regret[1] / 4)
@@ -52,22 +52,18 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le, lt, optional
 from corral_kit.linear.featured import MODERATE
 from corral_kit.linear.ridge import Ridge, learn
-from corral_kit.tabular.tables import Table, look_up, table
+from corral_kit.tabular.tables import TabularPolicy, look_up, table
 from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
+from corral_core import Array, Bound, CorralError, Feedback, Observation, Problem, Rows, Term, fitted, knob, parameter
 from corral_core.bases.policies import InForce
-from corral_core.bounds import Bound, Term
 from corral_core.environments.planning import backward
-from corral_core.errors import CorralError
 from corral_core.protocols.base import refuse
-from corral_core.protocols.parameters import fitted, knob, parameter
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
 from corral_core.selection.validation import features_in
 
 
-class State(Rows):
+class LsviUcbState(Rows):
     features: Array  # (rows, pairs, d), of every pair of a state and an action
     ridge: Ridge  # (rows, stages) regressions, of which V^-1 and its determinant are read
     reward: Array  # (rows, stages, pairs), sums of rewards
@@ -121,14 +117,14 @@ class LsviUcb(Tabular):
 
     # --- Base ---
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> LsviUcbState:
         rows, pairs = len(given), self.states * self.arms
         if not hasattr(given, "features"):
             raise CorralError(f"{self.name} needs features of actions in states; the environment shows none")
         shown = Problem(arms=self.arms, states=self.states, dimension=np.shape(given.features)[-1], episodic=True)
         features_in(given.features, shown, rows)
         features = np.array(given.features[..., : self.dimension], dtype=np.float64)
-        state = State(
+        state = LsviUcbState(
             features=features.reshape(rows, pairs, self.dimension),
             ridge=Ridge.fresh((rows, self.stages), self.dimension, self.penalty),
             reward=np.zeros((rows, self.stages, pairs)),
@@ -143,7 +139,7 @@ class LsviUcb(Tabular):
     def rarely_changes(self) -> bool:
         return self.switching > 0
 
-    def changed(self, state: State, rows: Array) -> Array:
+    def changed(self, state: LsviUcbState, rows: Array) -> Array:
         return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
 
     def max_policies(self, plays: int) -> int:
@@ -156,13 +152,13 @@ class LsviUcb(Tabular):
     def scratch_bytes(self) -> int:
         return self.counted + 8 * 3 * self.stages * self.states * self.arms * self.dimension
 
-    def policy(self, state: State, rows: Array) -> Table:
+    def policy(self, state: LsviUcbState, rows: Array) -> TabularPolicy:
         return self._planned(state, rows) if state.in_force is None else state.in_force.ask(rows)
 
-    def act(self, policy: Table, observation: Observation, rng: Generator) -> Array:
+    def act(self, policy: TabularPolicy, observation: Observation, rng: Generator) -> Array:
         return look_up(policy, observation)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: LsviUcbState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         steps = self.steps(rows, feedback.observation)
         pair = steps.state * self.arms + steps.action
         state.reward[steps.learner, steps.stage, pair] += steps.reward
@@ -196,7 +192,7 @@ class LsviUcb(Tabular):
         iota = math.log(2 * self.dimension * self.horizon * self.stages / self.delta)
         return scale * self.dimension * self.stages * self.step_high * math.sqrt(iota)
 
-    def _planned(self, state: State, rows: Array) -> Table:
+    def _planned(self, state: LsviUcbState, rows: Array) -> TabularPolicy:
         """The policy computed from everything that these rows have learned."""
         features, inverse = state.features.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
         squared = np.einsum("nhpi,npi->nhp", features[:, None] @ inverse, features)

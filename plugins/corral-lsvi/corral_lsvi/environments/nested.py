@@ -27,16 +27,13 @@ from attrs.validators import ge
 from corral_kit.linear.directions import check_relevant, sphere
 from numpy.random import Generator
 
+from corral_core import Array, CorralError, Problem, Rows, parameter
 from corral_core.environments.finite_mdp import FiniteMdp, Model, unit_rewards
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
-from corral_core.rows import Array, Rows
 
 PURE = 0.8  # weight of the anchor in x
 
 
-class Instance(Rows):
+class NestedMdpInstance(Rows):
     features: Array  # (rows, states, actions, D), phi
     model: Model
 
@@ -70,7 +67,7 @@ class NestedLinearMdp(FiniteMdp):
         sizes = {"states": self.states, "arms": self.arms, "stages": self.stages}
         return unit_rewards(self.name, **sizes, dimension=self.dimension)
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
+    def draw(self, rows: int, rng: Generator) -> NestedMdpInstance:
         x = self._simplex(rows, rng)
         junk = sphere(rng, rows, self.states, self.arms, self.dimension - self.relevant)
         mu = _dirichlet(0.3, (rows, self.stages, self.relevant, self.states), rng)
@@ -79,12 +76,12 @@ class NestedLinearMdp(FiniteMdp):
         transition = np.einsum("nsai,nhik->nhsak", x, mu)
         reward = np.einsum("nsai,nhi->nhsa", x, theta)
         features = np.concatenate([x, junk], axis=-1) / np.sqrt(2)
-        return Instance(features, Model.of(transition, reward[..., None], self.stages))
+        return NestedMdpInstance(features, Model.of(transition, reward[..., None], self.stages))
 
-    def model(self, instance: Instance) -> Model:
+    def model(self, instance: NestedMdpInstance) -> Model:
         return instance.model
 
-    def shown(self, instance: Instance) -> dict[str, Array]:
+    def shown(self, instance: NestedMdpInstance) -> dict[str, Array]:
         return {"features": instance.features}
 
     def _simplex(self, rows: int, rng: Generator) -> Array:

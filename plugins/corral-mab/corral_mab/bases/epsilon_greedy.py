@@ -10,8 +10,8 @@ c have no bound of their own; the base claims this one for every c.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_mab.environments.arms import BernoulliArms
+>>> from corral_core import try_out
+>>> from corral_mab import BernoulliArms
 >>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), EpsilonGreedy(c=10), horizon=500, rows=4).regret
 >>> bool(regret[:, -1].mean() < 75)  # half of what uniform play loses
 True
@@ -27,25 +27,21 @@ import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
+from corral_core import Array, Base, Bound, Feedback, Observation, Rows, Term, fitted, knob
 from corral_core.bases.policies import arm_type
-from corral_core.bounds import Bound, Term
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted, knob
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
 from corral_mab.bases.means import Means, observe
 
 LEAST = 1e-30  # keeps a rate from rounding to zero in single precision
 
 
-class State(Rows):
+class EpsilonGreedyState(Rows):
     means: Means
     greedy: Array  # the arm with the largest mean
     played: Array  # s - 1
     c: Array
 
 
-class Policy(Rows):
+class EpsilonGreedyPolicy(Rows):
     greedy: Array
     rate: Array
 
@@ -65,24 +61,24 @@ class EpsilonGreedy(Base):
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> EpsilonGreedyState:
         rows = len(given)
         means = Means.fresh(rows, self.arms)
-        return State(
+        return EpsilonGreedyState(
             means, np.zeros(rows, dtype=arm_type(self.arms)), np.zeros(rows), np.asarray(given.c, dtype=np.float64)
         )
 
-    def policy(self, state: State, rows: Array) -> Policy:
+    def policy(self, state: EpsilonGreedyState, rows: Array) -> EpsilonGreedyPolicy:
         rate = np.maximum(state.c.take(rows) / (state.played.take(rows) + 1), LEAST)
-        return Policy(greedy=state.greedy.take(rows), rate=rate.astype(np.float32))
+        return EpsilonGreedyPolicy(greedy=state.greedy.take(rows), rate=rate.astype(np.float32))
 
-    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+    def act(self, policy: EpsilonGreedyPolicy, observation: Observation, rng: Generator) -> Array:
         # One uniform number decides both: below the rate the base explores, and its position there picks the arm.
         share = rng.random(len(policy)) / np.minimum(policy.rate, 1.0)
         arm = np.where(share < 1.0, share * self.arms, policy.greedy)
         return arm.astype(np.intp)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: EpsilonGreedyState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         observe(state.means, rows, feedback)
         state.played[rows] += 1
         state.greedy[rows] = state.means.mean.take(rows, axis=0).argmax(axis=1)

@@ -11,8 +11,8 @@ Plain EXP3 has a bound of this order only in expectation, but claims the same bo
 Sources: Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", 2002; Neu, "Explore no
 more: improved high-probability regret bounds for non-stochastic bandits", 2015.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_mab.environments.arms import BernoulliArms
+>>> from corral_core import try_out
+>>> from corral_mab import BernoulliArms
 >>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), Exp3Ix(), horizon=500, rows=4).regret
 >>> bool(regret[:, -1].mean() < 75)  # half of what uniform play loses
 True
@@ -28,23 +28,19 @@ import numpy as np
 from attrs.validators import ge
 from numpy.random import Generator
 
-from corral_core.bounds import Bound, Term
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
+from corral_core import Array, Base, Bound, Feedback, Observation, Rows, Term, fitted
 
 
-class State(Rows):
+class Exp3State(Rows):
     loss: Array  # L, (rows, arms)
     played: Array  # s - 1
 
 
-class Policy(Rows):
+class Exp3Policy(Rows):
     probability: Array  # P, (rows, arms)
 
 
-class Decision(Rows):
+class Exp3Decision(Rows):
     action: Array
     probability: Array  # probability with which the action was drawn
 
@@ -62,26 +58,26 @@ class Exp3(Base):
     high: float = fitted(help="highest mean reward")
     noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
 
-    def init(self, given: Any, rng: Generator) -> State:
-        return State(np.zeros((len(given), self.arms)), np.zeros(len(given)))
+    def init(self, given: Any, rng: Generator) -> Exp3State:
+        return Exp3State(np.zeros((len(given), self.arms)), np.zeros(len(given)))
 
     def rate(self, played: Array) -> Array:
         """The learning rate eta_s, s = played + 1."""
         return np.asarray(np.sqrt(math.log(self.arms) / (self.arms * (played + 1))))
 
-    def policy(self, state: State, rows: Array) -> Policy:
+    def policy(self, state: Exp3State, rows: Array) -> Exp3Policy:
         loss = state.loss.take(rows, axis=0)
         loss -= loss.min(axis=1, keepdims=True)
         weight = np.exp(-self.rate(state.played.take(rows))[:, None] * loss)
-        return Policy((weight / weight.sum(axis=1, keepdims=True)).astype(np.float32))
+        return Exp3Policy((weight / weight.sum(axis=1, keepdims=True)).astype(np.float32))
 
-    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Decision:
+    def act(self, policy: Exp3Policy, observation: Observation, rng: Generator) -> Exp3Decision:
         sums = np.cumsum(policy.probability, axis=1, dtype=np.float64)
         drawn = rng.random(len(policy)) * sums[:, -1]
         action = (sums <= drawn[:, None]).sum(axis=1)
-        return Decision(action, policy.probability[np.arange(len(action)), action] / sums[:, -1])
+        return Exp3Decision(action, policy.probability[np.arange(len(action)), action] / sums[:, -1])
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: Exp3State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         loss = (self.high - feedback.reward) / ((self.high - self.low) or 1.0)
         explored = self.implicit * self.rate(state.played.take(rows))
         state.loss[rows, feedback.action] += loss / (feedback.decision.probability + explored)

@@ -19,12 +19,7 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted, knob
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Base, Bound, CorralError, Feedback, Observation, Problem, Rows, Term, fitted, knob
 
 C = math.sqrt(1 / 24)
 
@@ -44,13 +39,13 @@ class SqrtState(Rows):
     errs: Array  # whether the row is base B
 
 
-class Policy(Rows):
+class ErringPolicy(Rows):
     arm: Array  # the usual arm
     other: Array  # the other one
     chance: Array  # its probability
 
 
-def usual_or_other(policy: Policy, rng: Generator) -> Array:
+def usual_or_other(policy: ErringPolicy, rng: Generator) -> Array:
     return np.where(rng.random(len(policy)) < policy.chance, policy.other, policy.arm).astype(np.intp)
 
 
@@ -70,12 +65,12 @@ class SqrtBase(Base):
     def init(self, given: Any, rng: Generator) -> SqrtState:
         return SqrtState(np.zeros(len(given)), np.asarray(given.erring_slot == given.slot))
 
-    def policy(self, state: SqrtState, rows: Array) -> Policy:
+    def policy(self, state: SqrtState, rows: Array) -> ErringPolicy:
         chance = np.where(state.errs.take(rows), mistakes(state.played.take(rows) + 1), 0.0)
         best = np.zeros(len(rows), dtype=np.int8)
-        return Policy(best, best + np.int8(1), chance.astype(np.float32))
+        return ErringPolicy(best, best + np.int8(1), chance.astype(np.float32))
 
-    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+    def act(self, policy: ErringPolicy, observation: Observation, rng: Generator) -> Array:
         return usual_or_other(policy, rng)
 
     def learn(self, state: SqrtState, rows: Array, feedback: Feedback, rng: Generator) -> None:
@@ -110,13 +105,13 @@ class UnknownRateBase(Base):
         chance = self.horizon ** (np.asarray(given.exponent, dtype=np.float64) - 1)
         return SwitchState(np.zeros(len(given)), chance, np.where(given.reveals, given.reveal_after, np.inf))
 
-    def policy(self, state: SwitchState, rows: Array) -> Policy:
+    def policy(self, state: SwitchState, rows: Array) -> ErringPolicy:
         switched = state.played.take(rows) + 1 > state.switch.take(rows)
         usual = np.where(switched, 0, 1).astype(np.int8)
         chance = np.where(switched, 0.0, state.chance.take(rows))
-        return Policy(usual, np.full(len(rows), 2, dtype=np.int8), chance.astype(np.float32))
+        return ErringPolicy(usual, np.full(len(rows), 2, dtype=np.int8), chance.astype(np.float32))
 
-    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+    def act(self, policy: ErringPolicy, observation: Observation, rng: Generator) -> Array:
         return usual_or_other(policy, rng)
 
     def learn(self, state: SwitchState, rows: Array, feedback: Feedback, rng: Generator) -> None:

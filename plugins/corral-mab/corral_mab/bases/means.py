@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corral_core.protocols.problem import Feedback
-from corral_core.rows import Array, Rows
+from corral_core import Array, Feedback, Rows
 
 
 class Means(Rows):

@@ -6,7 +6,7 @@ it.
 
 It learns nothing. Set `gap` to the gap between the environment's two arms.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> Rate(c=2.0, alpha=0.5, gap=0.3).resolve(Problem(arms=2)).bound(0.1).shape
 (Term(c=0.6, alpha=0.5),)
 """
@@ -20,21 +20,29 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted, knob, parameter
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import (
+    Array,
+    Base,
+    Bound,
+    CorralError,
+    Feedback,
+    Observation,
+    Problem,
+    Rows,
+    Term,
+    fitted,
+    knob,
+    parameter,
+)
 
 
-class State(Rows):
+class RateState(Rows):
     played: Array
     c: Array
     alpha: Array
 
 
-class Policy(Rows):
+class RatePolicy(Rows):
     bad: Array  # probability of the bad arm
 
 
@@ -60,18 +68,18 @@ class Rate(Base):
             )
         return fitted_to
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> RateState:
         c, alpha = (np.asarray(value, dtype=np.float64) for value in (given.c, given.alpha))
-        return State(np.zeros(len(given)), c, alpha)
+        return RateState(np.zeros(len(given)), c, alpha)
 
-    def policy(self, state: State, rows: Array) -> Policy:
+    def policy(self, state: RateState, rows: Array) -> RatePolicy:
         c, alpha = state.c.take(rows), state.alpha.take(rows)
-        return Policy(np.minimum(1.0, c * alpha * (state.played.take(rows) + 1) ** (alpha - 1)))
+        return RatePolicy(np.minimum(1.0, c * alpha * (state.played.take(rows) + 1) ** (alpha - 1)))
 
-    def act(self, policy: Policy, observation: Observation, rng: Generator) -> Array:
+    def act(self, policy: RatePolicy, observation: Observation, rng: Generator) -> Array:
         return np.where(rng.random(len(policy)) < policy.bad, self.bad, self.good)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: RateState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.played[rows] += 1
 
     def bound(self, delta: float) -> Bound:

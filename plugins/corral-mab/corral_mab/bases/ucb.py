@@ -8,7 +8,7 @@ U(s, delta) = 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011, Section 4.
 
->>> from corral_core.protocols.problem import Problem
+>>> from corral_core import Problem
 >>> Ucb().resolve(Problem(arms=2, noise=0.5, low=0, high=1, delta=0.01)).arms
 2
 """
@@ -23,16 +23,12 @@ import numpy as np
 from attrs.validators import and_, ge, gt, lt
 from numpy.random import Generator
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound, Term
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted, knob
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
+from corral_core import Array, Base, Bound, Feedback, Observation, Pick, Rows, Term, fitted, knob
+from corral_core.bases.policies import arm_type
 from corral_mab.bases.means import Means, observe
 
 
-class State(Rows):
+class UcbState(Rows):
     means: Means
     index: Array  # (rows, arms)
     scale: Array
@@ -52,17 +48,17 @@ class Ucb(Base):
     high: float = fitted(help="highest mean reward")
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> UcbState:
         means = Means.fresh(len(given), self.arms)
-        return State(means, means.mean.copy(), np.asarray(given.scale, dtype=np.float64))
+        return UcbState(means, means.mean.copy(), np.asarray(given.scale, dtype=np.float64))
 
-    def policy(self, state: State, rows: Array) -> Pick:
+    def policy(self, state: UcbState, rows: Array) -> Pick:
         return Pick(state.index.take(rows, axis=0).argmax(axis=1).astype(arm_type(self.arms)))
 
     def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
         return policy.arm.astype(np.intp)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: UcbState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         at, n, mean = observe(state.means, rows, feedback)
         log = np.log1p(n) + (1 + 2 * math.log(self.arms / self.delta))
         state.index.reshape(-1)[at] = mean + state.scale.take(rows) * self.noise * np.sqrt((1 + n) * log) / n

@@ -9,8 +9,8 @@ Bound: the source bounds only the expected regret. The base claims the bound of 
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_mab.environments.arms import BernoulliArms
+>>> from corral_core import try_out
+>>> from corral_mab import BernoulliArms
 >>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), Ucb1(), horizon=500, rows=4).regret
 >>> bool(regret[:, -1].mean() < 75)  # half of what uniform play loses
 True
@@ -25,17 +25,13 @@ import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
-from corral_core.bases.policies import Pick, arm_type
-from corral_core.bounds import Bound
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted, knob
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
+from corral_core import Array, Base, Bound, Feedback, Observation, Pick, Rows, fitted, knob
+from corral_core.bases.policies import arm_type
 from corral_mab.bases.means import Means, observe
 from corral_mab.bases.ucb import ucb_bound
 
 
-class State(Rows):
+class Ucb1State(Rows):
     means: Means
     played: Array
     scale: Array
@@ -54,11 +50,11 @@ class Ucb1(Base):
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> Ucb1State:
         rows = len(given)
-        return State(Means.fresh(rows, self.arms), np.zeros(rows), np.asarray(given.scale, dtype=np.float64))
+        return Ucb1State(Means.fresh(rows, self.arms), np.zeros(rows), np.asarray(given.scale, dtype=np.float64))
 
-    def policy(self, state: State, rows: Array) -> Pick:
+    def policy(self, state: Ucb1State, rows: Array) -> Pick:
         pulls = state.means.pulls.take(rows, axis=0)
         log = np.log(np.maximum(state.played.take(rows), 1.0))
         width = state.scale.take(rows) * self.noise * np.sqrt(2 * log)
@@ -68,7 +64,7 @@ class Ucb1(Base):
     def act(self, policy: Pick, observation: Observation, rng: Generator) -> Array:
         return policy.arm.astype(np.intp)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: Ucb1State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         observe(state.means, rows, feedback)
         state.played[rows] += 1
 

@@ -4,8 +4,8 @@ It learns nothing; every other base should beat it. (The meta-algorithm `uniform
 
 Bound: only the trivial one, U(s) = (high - low) s.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_mab.environments.arms import BernoulliArms
+>>> from corral_core import try_out
+>>> from corral_mab import BernoulliArms
 >>> regret = try_out(BernoulliArms(means=(0.2, 0.8)), UniformPlay(), horizon=1000, rows=100).regret
 >>> bool(abs(regret[:, -1].mean() - 300) < 4.5)  # half of the plays lose .6; five standard errors
 True
@@ -20,11 +20,7 @@ import numpy as np
 from attrs.validators import ge
 from numpy.random import Generator
 
-from corral_core.bounds import Bound, Term
-from corral_core.protocols.base import Base
-from corral_core.protocols.parameters import fitted
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
+from corral_core import Array, Base, Bound, Feedback, Observation, Rows, Term, fitted
 
 
 class Blank(Rows):

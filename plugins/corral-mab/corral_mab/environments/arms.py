@@ -13,14 +13,11 @@ import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
-from corral_core.environments.bandit import Bandit, chosen, gaussian
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bandit, CorralError, Observation, Problem, Rows, parameter
+from corral_core.environments.bandit import chosen, gaussian
 
 
-class Instance(Rows):
+class ArmsInstance(Rows):
     mean: Array  # (rows, arms)
     best: Array  # (rows,), the largest mean
 
@@ -48,12 +45,12 @@ class Arms(Bandit):
     def count(self) -> int:
         return self.arms if self.means is None else len(self.means)
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
+    def draw(self, rows: int, rng: Generator) -> ArmsInstance:
         if self.means is None:
             mean = self.low + (self.high - self.low) * rng.random((rows, self.arms))
         else:
             mean = np.tile(np.asarray(self.means, dtype=np.float64), (rows, 1))
-        return Instance(mean, mean.max(axis=1))
+        return ArmsInstance(mean, mean.max(axis=1))
 
 
 @attrs.frozen
@@ -71,7 +68,9 @@ class BernoulliArms(Arms):
     def problem(self) -> Problem:
         return Problem(self.name, arms=self.count, noise=0.5, low=self.low, high=self.high)
 
-    def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+    def pay(
+        self, instance: ArmsInstance, observation: Observation, action: Array, rng: Generator
+    ) -> tuple[Array, Array]:
         mean = chosen(instance.mean, action)
         reward = (rng.random(len(action)) < mean).astype(np.float64)
         return reward, instance.best - mean
@@ -89,5 +88,7 @@ class GaussianArms(Arms):
     def problem(self) -> Problem:
         return Problem(self.name, arms=self.count, noise=self.noise, low=self.low, high=self.high)
 
-    def pay(self, instance: Instance, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array]:
+    def pay(
+        self, instance: ArmsInstance, observation: Observation, action: Array, rng: Generator
+    ) -> tuple[Array, Array]:
         return gaussian(instance.mean, instance.best, action, self.noise, rng)

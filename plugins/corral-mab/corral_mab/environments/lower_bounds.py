@@ -9,11 +9,7 @@ import numpy as np
 from attrs.validators import gt, le
 from numpy.random import Generator
 
-from corral_core.environments.bandit import Bandit
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import Array, Bandit, CorralError, Observation, Problem, Rows, parameter
 
 MEANS = np.asarray([0.5, 0.25])
 

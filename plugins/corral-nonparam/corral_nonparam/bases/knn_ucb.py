@@ -30,8 +30,8 @@ long, and 0.1 suits rewards in [0, 1] with noise of that size. With such a small
 if all its first plays were at contexts where it is bad. If it is good at half of the contexts, this has probability
 2^-M0. So M0 is 5.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_nonparam.environments.lipschitz import Lipschitz
+>>> from corral_core import try_out
+>>> from corral_nonparam import Lipschitz
 >>> regret = try_out(Lipschitz(dimension=2, relevant=1), KnnUcb(dimension=1), horizon=400, rows=4).regret
 >>> bool((regret[:, -1] < 400 / 3.1416 / 3).all())  # uniform play loses 1/pi per play
 True
@@ -49,17 +49,26 @@ from corral_kit.linear.arms import played
 from corral_kit.linear.featured import MODERATE, needs_all_arms
 from numpy.random import Generator
 
-from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
-from corral_core.protocols.base import Base, refuse
-from corral_core.protocols.parameters import fitted, knob, parameter
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
+from corral_core import (
+    Array,
+    Base,
+    Bound,
+    CorralError,
+    Feedback,
+    Observation,
+    Problem,
+    Rows,
+    Term,
+    fitted,
+    knob,
+    parameter,
+)
+from corral_core.protocols.base import refuse
 from corral_nonparam.history import History, Plays
 from corral_nonparam.search import nearest_means, tree_bytes
 
 
-class State(Rows):
+class KnnUcbState(Rows):
     scale: Array  # (rows,)
     delta: Array  # (rows,)
     history: History
@@ -127,11 +136,11 @@ class KnnUcb(Base):
     def history_bytes(self, plays: int) -> int:
         return plays * (8 * (self.dimension + 1) + tree_bytes(self.dimension, plays))
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> KnnUcbState:
         scale, delta = (np.array(value, dtype=np.float64) for value in (given.scale, given.delta))
-        return State(scale, delta, History(len(given), self.arms))
+        return KnnUcbState(scale, delta, History(len(given), self.arms))
 
-    def policy(self, state: State, rows: Array) -> Prefix:
+    def policy(self, state: KnnUcbState, rows: Array) -> Prefix:
         plays = state.history.length.reshape(-1, self.arms).take(rows, axis=0)
         return Prefix(
             rows.astype(np.int32),
@@ -154,7 +163,7 @@ class KnnUcb(Base):
             action[ready] = index.argmax(axis=1)
         return action
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: KnnUcbState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         x = self._seen(feedback.observation)
         if x.ndim == 3:
             x = played(x, feedback.action)

@@ -33,14 +33,12 @@ from corral_kit.linear.contexts import ContextualBandit
 from corral_kit.linear.directions import check_relevant
 from numpy.random import Generator
 
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.rows import Array, Rows
+from corral_core import Array, CorralError, Rows, parameter
 
 Form = Literal["product", "sum"]
 
 
-class Instance(Rows):
+class LipschitzInstance(Rows):
     phase: Array  # (rows, arms, d*); for the product (rows, 0, 0)
 
 
@@ -68,12 +66,12 @@ class Lipschitz(ContextualBandit):
         if self.form == "product" and self.arms != 2:
             raise CorralError(f'{self.name}: form = "product" needs 2 arms, not {self.arms}; "sum" takes any number')
 
-    def draw(self, rows: int, rng: Generator) -> Instance:
+    def draw(self, rows: int, rng: Generator) -> LipschitzInstance:
         if self.form == "product":
-            return Instance(np.empty((rows, 0, 0)))
-        return Instance(rng.random((rows, self.arms, self.relevant)))
+            return LipschitzInstance(np.empty((rows, 0, 0)))
+        return LipschitzInstance(rng.random((rows, self.arms, self.relevant)))
 
-    def draw_contexts(self, instance: Instance, rng: Generator) -> Array:
+    def draw_contexts(self, instance: LipschitzInstance, rng: Generator) -> Array:
         return rng.random((len(instance), self.dimension))
 
     def means(self, instance: Any, features: Array) -> Array:

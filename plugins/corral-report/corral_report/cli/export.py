@@ -25,7 +25,7 @@ def export(
     """Write every replicate's curves as CSV and Parquet tables."""
     import json
 
-    from corral_core.runs.run import Run
+    from corral_core import Run
     from corral_core.terminal import say
     from corral_report.export import export as write
     from corral_report.progress import incomplete

@@ -40,9 +40,8 @@ def plot(
     """Draw the regret of a run, and what its meta-algorithms did with their bases."""
     import json
 
+    from corral_core import CorralError, Run
     from corral_core.cli.listing import show_table
-    from corral_core.errors import CorralError
-    from corral_core.runs.run import Run
     from corral_core.suggestions import suggestion
     from corral_core.terminal import say
     from corral_report.figures import FORMATS, album, save
@@ -81,7 +80,7 @@ def _prepare(folder: Path) -> None:
     """Make the folder, or refuse it: better before the work than after it."""
     import os
 
-    from corral_core.errors import CorralError
+    from corral_core import CorralError
     from corral_core.runs.files import usable
 
     with usable(folder):

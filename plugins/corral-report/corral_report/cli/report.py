@@ -17,7 +17,7 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
 ) -> None:
     """Write runs as one HTML page: pictures, tables, settings, and how to play them again."""
-    from corral_core.runs.run import Run
+    from corral_core import Run
     from corral_core.terminal import say
     from corral_report.page import check_target
     from corral_report.progress import incomplete

@@ -32,9 +32,10 @@ def reproduce(
     import json
     import sys
 
+    from corral_core import CorralError
     from corral_core.cli.listing import show_table
     from corral_core.cli.progress.watcher import watcher
-    from corral_core.errors import CorralError, Interrupted
+    from corral_core.errors import Interrupted
     from corral_core.runs.files import usable
     from corral_core.terminal import say
     from corral_report.reproduce import plan, untried

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Sequence
 import attrs
 from matplotlib.figure import Figure
 
-from corral_core.errors import CorralError
+from corral_core import CorralError, Result, Run
 from corral_core.runs.description import PointDescription
-from corral_core.runs.results import Result
-from corral_core.runs.run import Run
 from corral_core.suggestions import suggestion
 from corral_report.figures.bases import constant, plays_figure, probabilities_figure
 from corral_report.figures.rates import rates_figure

@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from corral_core.errors import CorralError
-from corral_core.runs.results import Result
+from corral_core import CorralError, Result
 from corral_core.terminal import number
 from corral_report.figures.regret import replicates_of
 from corral_report.figures.style import (

@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from corral_core.errors import CorralError
+from corral_core import CorralError
 from corral_core.runs import files
 from corral_core.suggestions import suggestion
 from corral_report.figures.style import INK, fixed_style

@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from corral_core import Array, CorralError, Result
 from corral_core.analysis.statistics import slope_weights
-from corral_core.errors import CorralError
-from corral_core.rows import Array
-from corral_core.runs.results import Result
 from corral_report.figures.regret import by_name, replicates_of
 from corral_report.figures.style import (
     INK,

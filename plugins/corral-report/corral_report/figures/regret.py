@@ -9,10 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from corral_core.errors import CorralError
-from corral_core.rows import Array
-from corral_core.runs.results import Result
-from corral_core.runs.run import Run
+from corral_core import Array, CorralError, Result, Run
 from corral_core.runs.standard_errors import Moments
 from corral_core.suggestions import suggestion
 from corral_core.terminal import number

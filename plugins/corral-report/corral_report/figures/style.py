@@ -22,8 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from corral_core.rows import Array
-from corral_core.runs.results import Result
+from corral_core import Array, Result
 from corral_report.sizes import Size
 
 P = ParamSpec("P")

@@ -12,8 +12,8 @@ prior (Osband, Russo, Van Roy 2013).
 Source: Osband, Van Roy, "Why is posterior sampling better than optimism for reinforcement learning?", 2017; the priors
 and updates are those of TabulaRL.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_tabular.environments.riverswim import RiverSwim
+>>> from corral_core import try_out
+>>> from corral_tabular import RiverSwim
 >>> regret = try_out(RiverSwim(), Psrl(), horizon=300, rows=4).regret
 >>> bool(regret[:, -1].mean() < 300 * 3.3973 / 2)
 True
@@ -26,20 +26,18 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, le
-from corral_kit.tabular.tables import Table, look_up, table
+from corral_kit.tabular.tables import TabularPolicy, look_up, table
 from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
+from corral_core import Array, Feedback, Observation, Rows, parameter
 from corral_core.environments.planning import backward, expected
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Feedback, Observation
-from corral_core.rows import Array, Rows
 from corral_tabular.counts import Counts
 
 
-class State(Rows):
+class PsrlState(Rows):
     counts: Counts
-    policy: Table  # the best policy in the model drawn last
+    policy: TabularPolicy  # the best policy in the model drawn last
 
 
 @attrs.frozen
@@ -62,25 +60,25 @@ class Psrl(Tabular):
     def examples(cls) -> list[Self]:
         return [cls(), cls(prior_outcomes=0.1, prior_precision=4.0, reward_noise=0.1)]
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> PsrlState:
         counts = Counts.fresh(len(given), self.states, self.arms, self.outcomes)
-        return State(counts, self._sampled(counts, np.arange(len(given)), rng))
+        return PsrlState(counts, self._sampled(counts, np.arange(len(given)), rng))
 
     @property
     def scratch_bytes(self) -> int:
         return 3 * self.counted
 
-    def policy(self, state: State, rows: Array) -> Table:
+    def policy(self, state: PsrlState, rows: Array) -> TabularPolicy:
         return state.policy.take(rows)
 
-    def act(self, policy: Table, observation: Observation, rng: Generator) -> Array:
+    def act(self, policy: TabularPolicy, observation: Observation, rng: Generator) -> Array:
         return look_up(policy, observation)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: PsrlState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.counts.add(self.steps(rows, feedback.observation))
         state.policy.put(rows, self._sampled(state.counts, rows, rng))
 
-    def _sampled(self, counts: Counts, rows: Array, rng: Generator) -> Table:
+    def _sampled(self, counts: Counts, rows: Array, rng: Generator) -> TabularPolicy:
         """The best policy in a model drawn from the posterior of these rows."""
         weight = rng.standard_gamma(self.prior_outcomes + counts.led.take(rows, axis=0))
         transition = weight / weight.sum(axis=-1, keepdims=True)

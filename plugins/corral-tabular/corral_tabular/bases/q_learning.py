@@ -13,8 +13,8 @@ it. No regret bound is known: undirected exploration may take time exponential i
 
 Source: Watkins, Dayan, "Q-learning", 1992; as a base on RiverSwim, Pacchiano et al. 2020.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_tabular.environments.riverswim import RiverSwim
+>>> from corral_core import try_out
+>>> from corral_tabular import RiverSwim
 >>> regret = try_out(RiverSwim(), QLearning(), horizon=100, rows=4).regret
 >>> bool(regret[:, -1].mean() > 100 * 3.3973 / 2)
 True
@@ -29,21 +29,18 @@ import numpy as np
 from corral_kit.tabular.tables import Ties, ties
 from numpy.random import Generator
 
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Feedback, Problem
-from corral_core.rows import Array, Rows
-from corral_tabular.exploring import EpsilonGreedy
+from corral_core import Array, CorralError, Feedback, Problem, Rows, parameter
+from corral_tabular.exploring import EpsilonGreedyTabular
 
 
-class State(Rows):
+class QLearningState(Rows):
     value: Array  # (rows, stages, states, actions), Q
     visits: Array  # (rows, stages, states, actions)
     epsilon: Array
 
 
 @attrs.frozen
-class QLearning(EpsilonGreedy):
+class QLearning(EpsilonGreedyTabular):
     """Epsilon-greedy Q-learning."""
 
     name: ClassVar[str] = "q-learning"
@@ -67,16 +64,16 @@ class QLearning(EpsilonGreedy):
             )
         return attrs.evolve(found, step_high=problem.step_high)
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> QLearningState:
         shape = (len(given), self.stages, self.states, self.arms)
         most = max(self.step_high or 0.0, 0.0) if self.optimistic else 0.0  # an early end is worth 0
         left = np.arange(self.stages, 0, -1)[:, None, None]
-        return State(most * left * np.ones(shape), np.zeros(shape), np.array(given.epsilon, dtype=np.float64))
+        return QLearningState(most * left * np.ones(shape), np.zeros(shape), np.array(given.epsilon, dtype=np.float64))
 
-    def policy(self, state: State, rows: Array) -> Ties:
+    def policy(self, state: QLearningState, rows: Array) -> Ties:
         return ties(state.value.take(rows, axis=0), state.epsilon.take(rows))
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: QLearningState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         steps = self.steps(rows, feedback.observation)
         at = (steps.learner, steps.stage, steps.state, steps.action)
         onward = np.zeros(len(steps.learner))

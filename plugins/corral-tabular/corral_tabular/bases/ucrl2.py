@@ -27,8 +27,8 @@ the constant is our claim. Nothing is proved for `tabularl` or for a smaller sca
 
 Source: Jaksch, Ortner, Auer, "Near-optimal regret bounds for reinforcement learning", 2010, Figure 1 and Theorem 2.
 
->>> from corral_core.simulation.simulate import try_out
->>> from corral_tabular.environments.riverswim import RiverSwim
+>>> from corral_core import try_out
+>>> from corral_tabular import RiverSwim
 >>> sound, aliased = (Ucrl2(version="tabularl", aliased=flag) for flag in (False, True))
 >>> regret = [try_out(RiverSwim(), base, horizon=600, rows=4).regret[:, -1].mean() for base in (sound, aliased)]
 >>> bool(regret[0] < 0.8 * regret[1])
@@ -47,20 +47,16 @@ from corral_kit.tabular.tables import Ties, draw, ties
 from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
+from corral_core import Array, Bound, CorralError, Feedback, Observation, Problem, Rows, Term, fitted, knob, parameter
 from corral_core.bases.policies import InForce
-from corral_core.bounds import Bound, Term
 from corral_core.environments.planning import backward
-from corral_core.errors import CorralError
-from corral_core.protocols.parameters import fitted, knob, parameter
-from corral_core.protocols.problem import Feedback, Observation, Problem
-from corral_core.rows import Array, Rows
 from corral_tabular.counts import Counts
 from corral_tabular.optimism import optimistic
 
 PRIOR_REWARD, PRIOR_OUTCOMES, DELTA = 1e-4, 1e-5, 0.05  # TabulaRL's
 
 
-class State(Rows):
+class Ucrl2State(Rows):
     counts: Counts
     episodes: Array  # (rows,)
     scale: Array
@@ -100,9 +96,9 @@ class Ucrl2(Tabular):
         told = attrs.evolve(self, delta=DELTA) if self.delta is None and self.version == "tabularl" else self
         return super(Ucrl2, told).resolve(problem)
 
-    def init(self, given: Any, rng: Generator) -> State:
+    def init(self, given: Any, rng: Generator) -> Ucrl2State:
         rows = len(given)
-        state = State(
+        state = Ucrl2State(
             counts=Counts.fresh(rows, self.states, self.arms, self.outcomes),
             episodes=np.zeros(rows, dtype=np.int64),
             scale=np.array(given.scale, dtype=np.float64),
@@ -120,7 +116,7 @@ class Ucrl2(Tabular):
     def scratch_bytes(self) -> int:
         return 9 * self.counted
 
-    def changed(self, state: State, rows: Array) -> Array:
+    def changed(self, state: Ucrl2State, rows: Array) -> Array:
         return super().changed(state, rows) if state.in_force is None else state.in_force.unasked.take(rows)
 
     def max_policies(self, plays: int) -> int:
@@ -129,13 +125,13 @@ class Ucrl2(Tabular):
         doublings = self.states * self.arms * (1 + math.log2(max(plays, 1) * self.stages))
         return min(plays, 1 + math.ceil(doublings))
 
-    def policy(self, state: State, rows: Array) -> Ties:
+    def policy(self, state: Ucrl2State, rows: Array) -> Ties:
         return self._planned(state, rows) if state.in_force is None else state.in_force.ask(rows)
 
     def act(self, policy: Ties, observation: Observation, rng: Generator) -> Array:
         return draw(policy, observation, self.arms, rng)
 
-    def learn(self, state: State, rows: Array, feedback: Feedback, rng: Generator) -> None:
+    def learn(self, state: Ucrl2State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.counts.add(self.steps(rows, feedback.observation))
         state.episodes[rows] += 1
         if state.in_force is not None:
@@ -155,7 +151,7 @@ class Ucrl2(Tabular):
 
     # --- planning ---
 
-    def _planned(self, state: State, rows: Array) -> Ties:
+    def _planned(self, state: Ucrl2State, rows: Array) -> Ties:
         """The best policy in the best plausible model of these rows."""
         counts = state.counts.take(rows)
         arrived = counts.led.sum(axis=3)
@@ -185,7 +181,7 @@ class Ucrl2(Tabular):
         transition = np.where(known, counts.led, 1.0) / np.where(known, arrived[..., None], self.outcomes)
         return above.reward / np.maximum(counts.taken, 1.0), transition
 
-    def _widths(self, state: State, rows: Array, counts: Counts, arrived: Array) -> tuple[Array, Array]:
+    def _widths(self, state: Ucrl2State, rows: Array, counts: Counts, arrived: Array) -> tuple[Array, Array]:
         """The confidence widths of rewards and of transitions."""
         visits, arrived = np.maximum(counts.taken, 1.0), np.maximum(arrived, 1.0)
         pairs, delta = self.states * self.arms, state.delta.take(rows)

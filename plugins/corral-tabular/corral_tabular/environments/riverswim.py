@@ -26,9 +26,8 @@ import attrs
 import numpy as np
 from attrs.validators import ge, gt, optional
 
+from corral_core import Problem, parameter
 from corral_core.environments.finite_mdp import FiniteMdp, Model, unit_rewards
-from corral_core.protocols.parameters import parameter
-from corral_core.protocols.problem import Problem
 
 LEFT, RIGHT = 0, 1
 

@@ -1,0 +1,17 @@
+from corral_linucb.bases.disjoint_linucb import DisjointLinUcb as DisjointLinUcb
+from corral_linucb.bases.g_optimal import GOptimal as GOptimal
+from corral_linucb.bases.linucb import LinUcb as LinUcb
+from corral_linucb.bases.misspecified_linucb import MisspecifiedLinUcb as MisspecifiedLinUcb
+from corral_linucb.bases.modcb import ModCb as ModCb
+from corral_linucb.bases.quadratic_linucb import QuadraticLinUcb as QuadraticLinUcb
+from corral_linucb.bases.suplinucb import SupLinUcb as SupLinUcb
+from corral_linucb.environments.fixed import IndependentArms as IndependentArms
+from corral_linucb.environments.fixed import LinearArms as LinearArms
+from corral_linucb.environments.fixed import MisspecifiedArms as MisspecifiedArms
+from corral_linucb.environments.infinite import InfiniteNested as InfiniteNested
+from corral_linucb.environments.nested import FosterNested as FosterNested
+from corral_linucb.environments.nested import MisspecifiedContexts as MisspecifiedContexts
+from corral_linucb.environments.nested import NestedDimension as NestedDimension
+from corral_linucb.environments.quadratic import QuadraticArms as QuadraticArms
+from corral_linucb.environments.quadratic import QuadraticContexts as QuadraticContexts
+from corral_linucb.environments.shared_context import SharedContext as SharedContext

@@ -1,0 +1,13 @@
+from corral_mab.bases.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
+from corral_mab.bases.exp3 import Exp3 as Exp3
+from corral_mab.bases.exp3 import Exp3Ix as Exp3Ix
+from corral_mab.bases.lower_bounds import SqrtBase as SqrtBase
+from corral_mab.bases.lower_bounds import UnknownRateBase as UnknownRateBase
+from corral_mab.bases.rate import Rate as Rate
+from corral_mab.bases.ucb import Ucb as Ucb
+from corral_mab.bases.ucb1 import Ucb1 as Ucb1
+from corral_mab.bases.uniform_play import UniformPlay as UniformPlay
+from corral_mab.environments.arms import BernoulliArms as BernoulliArms
+from corral_mab.environments.arms import GaussianArms as GaussianArms
+from corral_mab.environments.lower_bounds import LowerBoundSqrt as LowerBoundSqrt
+from corral_mab.environments.lower_bounds import LowerBoundUnknownRate as LowerBoundUnknownRate
