@@ -38,7 +38,8 @@ COMPLETION = ("--install-completion", "--show-completion")
 def repository_plugins() -> list[str]:
     """Names of the plugin distributions in this repository."""
     projects = sorted(DOCS.parent.glob("plugins/*/pyproject.toml"))
-    return sorted(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"] for path in projects)
+    found = [tomllib.loads(path.read_text(encoding="utf-8"))["project"] for path in projects]
+    return sorted(project["name"] for project in found if "entry-points" in project)  # corral-kit has no hooks
 
 
 def load_plugins(found: Iterable[EntryPoint]) -> Plugins:

@@ -230,5 +230,5 @@ def test_the_reproduction_speaks_of_every_experiment_that_states_claims() -> Non
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE))
     for entry in get_registry().entries("experiment"):
-        for claim in stated(read(entry.name)).claims:
+        for claim in stated(read(entry.name).table).claims:
             assert f"- {claim.of}, ".replace("*", r"\*") in sections[entry.name]

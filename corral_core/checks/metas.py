@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 import numpy as np
@@ -14,7 +14,7 @@ from corral_core.checks.rules import Checks, broken, description_of, nothing_glo
 from corral_core.checks.streams import Streams, draw_by_rows
 from corral_core.checks.trial import fingerprint, named, unchanged
 from corral_core.metas.sampling import among
-from corral_core.protocols.meta import Meta, MetaProblem
+from corral_core.protocols.meta import FeedbackKind, Meta, MetaProblem, NeedsBounds, Plays
 from corral_core.rows import Array
 from corral_core.selection.validation import choice_of, verdict_of
 
@@ -319,10 +319,10 @@ def extreme_gains_are_survived(case: MetaCase) -> None:
 # --- Its description -------------------------------------------------------------------------------------------------
 
 DECLARED: dict[str, tuple[Any, ...]] = {
-    "horizon": (True, False),
-    "bounds": ("none", "one", "every"),
-    "player": ("any", "plain", "smooth", "boosted"),
-    "feedback": ("raw", "importance-weighted", "shared"),
+    "needs_horizon": (True, False),
+    "needs_bounds": get_args(NeedsBounds),
+    "player": get_args(Plays),
+    "feedback": get_args(FeedbackKind),
 }
 
 

@@ -1,4 +1,4 @@
-"""What a paper says about an experiment, and whether what was measured agrees.
+"""Claims as written: what a paper says about an experiment.
 
     open = ["the horizon is not stated: 10,000 plays"]   # what the paper leaves open, and what was taken
     quick = { replicates = 64 }                          # a smaller version: replicates, horizon, or the sweep's values
@@ -21,14 +21,14 @@ A claim has one test:
 A test is made at every point of a sweep, or at the one that `at` names. `reading = true` marks what is not in the
 paper's own words. Every number has an interval over replicates, paired where curves are compared. The k numbers behind
 a claim have intervals at the level 1 - 0.05/k (Bonferroni), so that all of them hold at once with at least 95%. A claim
-agrees or disagrees where the whole interval does; otherwise, and where a number cannot be had, it cannot be told. These
-are words about an experiment, not part of what is played.
+agrees or disagrees if the whole interval does; otherwise, or if a number is missing, it is undecided. corral-report
+judges claims; they are no part of what is played.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -36,12 +36,8 @@ from corral_core.errors import CorralError
 from corral_core.parsing import check_keys, convert
 from corral_core.suggestions import suggestion
 
-if TYPE_CHECKING:
-    pass
-
 WORDS = ("claims", "open", "quick", "band")  # the keys of an experiment file that are read here
 TESTS = ("less", "wider", "at_least", "at_most", "exponent", "either")
-ERROR = 0.05  # the probability that some interval behind a claim misses what it is about, at most
 FEWEST = 3  # replicates below which a standard deviation says nothing, and horizons below which an exponent does not
 
 

@@ -30,7 +30,12 @@ from corral_core.selection.validation import actions_in, observation_in, reward_
 
 
 class Selection:
-    """A meta-algorithm over bases, or a base alone (one base, no meta), in every row."""
+    """A meta-algorithm over bases, or a base alone (one base, no meta), in every row.
+
+    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. `options` say
+    how bases are played and judged (default: the preset `paper`). `shown` has what every base is given before the first
+    play, by name: the features of fixed arms, for example.
+    """
 
     def __init__(
         self,
@@ -40,7 +45,7 @@ class Selection:
         *,
         rows: int,
         rounds: int,
-        rng: Generator,
+        rng: Generator | int,
         options: Options | None = None,
         shown: dict[str, Array] | None = None,
     ) -> None:
@@ -50,7 +55,8 @@ class Selection:
         check_fit(bases, meta, problem, self.options)
         if rows < 1 or rounds < 1:
             raise CorralError(f"a selection needs at least one row and one round, not {rows} and {rounds}")
-        self.bases, self.meta, self.problem, self.rows, self.rng = list(bases), meta, problem, rows, rng
+        self.bases, self.meta, self.problem, self.rows = list(bases), meta, problem, rows
+        self.rng = np.random.default_rng(rng)
         self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
         self._block_of = np.zeros(len(bases), dtype=np.intp)
         self._slot = np.zeros(len(bases), dtype=np.intp)

@@ -113,8 +113,8 @@ WRONG = [
     ("top", "horizon = 20\nseed = 1.5", "seed must be a whole number"),
     ("top", "horizon = 20\nseed = -1", "seed must be a whole number of at least 0"),
     ("top", "horizon = 20\nquestion = 3", "question must be a text"),
-    ("top", "horizon = 20\nchunk = 0", "chunk must be a whole number of at least 1"),
-    ("top", "horizon = 20\nchunk = 'big'", "chunk must be a whole number"),
+    ("top", "horizon = 20\nchunk_size = 0", "chunk_size must be a whole number of at least 1"),
+    ("top", "horizon = 20\nchunk_size = 'big'", "chunk_size must be a whole number"),
     ("top", "horizon = 20\nfirst_bases = 2", "first_bases asks for 2 bases of 1"),
     ("top", "horizon = 20\noptions = 3", "options must be a table"),
     ("more", "[options]\nbase_test = 1", "base_test must be true or false, not 1"),
@@ -327,7 +327,7 @@ def test_a_chunk_that_outgrows_memory_says_so(
     def hungry(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("corral_core.chunks.simulate", hungry)
+    monkeypatch.setattr("corral_core.engines.chunks.simulate", hungry)
     file = tmp_path / "experiment.toml"
     file.write_text(GOOD.format(**PARTS))
     assert "2 replicates does not fit in memory" in refused(capfd, "run", str(file), "--engine", "serial", "--json")

@@ -186,7 +186,7 @@ def test_the_rule_of_pairing_tells_the_truth(out: Path) -> None:
         path = out.with_name(f"other-{number}")
         play(path, **change)  # type: ignore[arg-type]
         same = np.array_equal(finals(path)["ucb"], finals(out)["ucb"])
-        assert same == paired(Run.open(path).settings[0], Run.open(out).settings[0]) == (number == 0)
+        assert same == paired(Run.open(path).points[0], Run.open(out).points[0]) == (number == 0)
 
 
 def test_folders_that_are_called_alike_go_by_their_paths(played: Path, tmp_path: Path) -> None:
@@ -281,8 +281,8 @@ def test_wrong_input_is_one_sentence(out: Path, capsys: pytest.CaptureFixture[st
     assert "did you mean uniform?" in refused(capsys, out, "--against", "unifrom")
     assert "fewer than two curves" in refused(capsys, out, "--curve", "corral")
     assert "a run is named twice" in refused(capsys, out, out)
-    assert "is not there; corral run EXPERIMENT" in refused(capsys, out.with_name("nowhere"))
-    assert "holds no run" in refused(capsys, out.parent)
+    assert "does not exist; corral run EXPERIMENT" in refused(capsys, out.with_name("nowhere"))
+    assert "contains no run" in refused(capsys, out.parent)
     for level in ("0", "1", "95", "nan"):
         assert "the level must lie between 0 and 1" in refused(capsys, out, "--level", level)
     two = out.with_name("two")

@@ -54,7 +54,7 @@ def test_an_experiment_shows_what_the_theorem_says(name: str, capsys: pytest.Cap
     assert f"{name}: an experiment of {get_registry().get('experiment', name).plugin}\n" in said
     assert "The paper's theorem for corral" in said
     assert "regret of order sqrt(MT) + M/eta" in said
-    theory = read(name).get("preset") == "theory"
+    theory = read(name).table.get("preset") == "theory"
     assert f"\n    {'holds' if theory else 'FAILS'}    the base test is on\n" in said
     assert ("So the theorem does not apply as the experiment stands" in said) or theory
 

@@ -14,7 +14,7 @@ CORRAL = (sys.executable, "-c", "from corral_core.cli import main; main()")
 MANY = """
 horizon = 400
 replicates = 40
-chunk = 2
+chunk_size = 2
 [environment]
 name = "bernoulli-arms"
 arms = 4
@@ -129,7 +129,9 @@ def peak(folder: Path, replicates: int, *options: str) -> float:
 def test_memory_does_not_grow_with_the_replicates(options: list[str], tmp_path: Path) -> None:
     """All replicates together would take 80 MB; their final values take 8 bytes each."""
     (tmp_path / "wide.toml").write_text(
-        MANY.replace("400", "200").replace("chunk = 2", "chunk = 50").replace("[1, 10]", str(list(range(1, 40))))
+        MANY.replace("400", "200")
+        .replace("chunk_size = 2", "chunk_size = 50")
+        .replace("[1, 10]", str(list(range(1, 40))))
         + 'alone = "none"\n'
     )
     few, many = (

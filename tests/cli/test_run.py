@@ -20,7 +20,7 @@ CORRAL = (sys.executable, "-c", "from corral_core.cli import main; main()")
 SMALL = """
 horizon = 41
 replicates = 5
-chunk = 2
+chunk_size = 2
 question = "What does it cost not to know?"
 [environment]
 name = "bernoulli-arms"

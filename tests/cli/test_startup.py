@@ -29,6 +29,6 @@ def imported(*arguments: str) -> set[str]:
 def test_no_target_is_imported(arguments: list[str]) -> None:
     modules = imported(*arguments)
     targets = {entry.target.partition(":")[0] for entry in get_registry().plugins.entries if entry.kind != "experiment"}
-    assert "corral_core.plugins" in modules
+    assert "corral_core.registry.discovery" in modules
     assert not modules & targets
     assert not modules & {"numpy", "rich", "attrs"}

@@ -118,8 +118,8 @@ def test_what_a_worker_refuses_arrives_as_it_was_said() -> None:
 def test_leaving_early_ends_the_workers() -> None:
     """The quick task is finished; the slow one, of a minute, is not waited for."""
     points = [
-        *load_experiment("epsilon-greedy", replicates=1, horizon=10),
-        *load_experiment("epsilon-greedy", horizon=10_000_000),
+        *load_experiment("epsilon-greedy", replicates=1, horizon=10).points,
+        *load_experiment("epsilon-greedy", horizon=10_000_000).points,
     ]
     quick, *_, slow = tasks(points)
     running = Processes(2).run(points, [quick, slow], Watch())
@@ -153,7 +153,7 @@ class Assassin(Heard):
 
 def long_enough() -> list[Point]:
     """Chunks that take a second, so that a worker can be caught at one."""
-    return load_experiment("quickstart", replicates=2, horizon=8000)
+    return list(load_experiment("quickstart", replicates=2, horizon=8000).points)
 
 
 def test_a_worker_that_dies_is_told_of_and_its_chunk_tried_once_more() -> None:
@@ -242,6 +242,9 @@ def test_an_engine_that_breaks_its_word_is_named(engine: str, said: str) -> None
 
 
 def test_what_takes_longest_comes_first() -> None:
-    points = [*load_experiment("independent-arms", horizon=100), *load_experiment("independent-arms", horizon=200)]
+    points = [
+        *load_experiment("independent-arms", horizon=100).points,
+        *load_experiment("independent-arms", horizon=200).points,
+    ]
     order = [(task.point, task.curve) for task in longest_first(points, tasks(points))]
     assert order == [(1, "corral"), (1, "linucb"), (1, "ucb"), (0, "corral"), (0, "linucb"), (0, "ucb")]

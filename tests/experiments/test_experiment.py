@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from corral_core.engines.chunks import tasks
 from corral_core.errors import CorralError
 from corral_core.experiments.experiment import load_experiment
 from corral_core.experiments.point import Point, parse_point
@@ -54,7 +55,7 @@ def test_every_registered_experiment_parses(name: str) -> None:
 
 def test_the_papers_figure() -> None:
     """Arms .5 and .45, 18 rates from 1 to 2T, 50,000 plays, 50 replicates, eta = 20/sqrt(T); bases and UCB alone."""
-    (figure,) = load_experiment("epsilon-greedy")
+    (figure,) = load_experiment("epsilon-greedy").points
     assert (figure.horizon, figure.replicates) == (50_000, 50)
     assert figure.environment.means == (0.5, 0.45)  # type: ignore[attr-defined]
     corral, *alone = figure.curves
@@ -68,12 +69,12 @@ def test_a_file_is_named_after_itself_unless_it_says_otherwise(tmp_path: Path) -
     text = "horizon = 9\nenvironment = { name = 'bernoulli-arms' }\nbases = [{ name = 'ucb' }]\n"
     (tmp_path / "mine.toml").write_text(text)
     (tmp_path / "plain").write_text('name = "said"\n' + text)
-    assert read(str(tmp_path / "mine.toml"))["name"] == "mine"
-    assert load_experiment(str(tmp_path / "plain"))[0].name == "said"
+    assert read(str(tmp_path / "mine.toml")).table["name"] == "mine"
+    assert load_experiment(str(tmp_path / "plain")).name == "said"
 
 
 def test_overrides_replace_what_the_file_says() -> None:
-    (point,) = load_experiment("quickstart", horizon=50, replicates=2, seed=9)
+    (point,) = load_experiment("quickstart", horizon=50, replicates=2, seed=9).points
     assert (point.horizon, point.replicates, point.seed) == (50, 2, 9)
     assert load_experiment("quickstart", horizon=None).points[0].horizon == 20_000
 
@@ -249,19 +250,19 @@ def test_a_sweep_leaves_its_source_alone() -> None:
 
 
 def test_the_chunk_follows_from_the_memory_that_a_replicate_takes() -> None:
-    assert made(replicates=2000).chunk == 500  # four chunks alike, of at most 512
-    assert made(replicates=3).chunk == 3
-    assert made(horizon=20_000_000, replicates=512).chunk < 16
+    assert made(replicates=2000).chunk_size == 500  # four chunks alike, of at most 512
+    assert made(replicates=3).chunk_size == 3
+    assert made(horizon=20_000_000, replicates=512).chunk_size < 16
 
 
 def test_replicates_need_not_be_a_multiple_of_the_chunk() -> None:
     experiment = made(replicates=7, chunk_size=3)
-    assert [experiment.rows(chunk) for chunk in range(experiment.chunks)] == [3, 3, 1]
+    assert [task.rows for task in tasks([experiment]) if task.curve == "corral"] == [3, 3, 1]
 
 
 def test_what_is_resolved_is_written_down() -> None:
     experiment = made(replicates=2000)
-    assert experiment.source["chunk"] == 500
+    assert experiment.source["chunk_size"] == 500
     assert parse_point(experiment.source) == experiment
 
 

@@ -193,7 +193,7 @@ def test_shared_plays_are_learned_by_all() -> None:
             assert memory.count.tolist() == [number + 1] * 3
             assert memory.actions[:, number].tolist() == actions.tolist()
             assert memory.rewards[:, number].tolist() == reward.tolist()
-        np.testing.assert_allclose(chosen.state.gains[-1], reward / 2)
+        np.testing.assert_allclose(chosen.judge.state.gains[-1], reward / 2)
 
 
 def test_a_base_that_cannot_learn_from_others_is_refused() -> None:
@@ -219,8 +219,8 @@ def test_boosted_bases_play_once_a_copy_and_gain_the_mean(copies: int) -> None:
             total += np.clip(reward / 2, 0, 1)
             for row, base in enumerate(ticket.chosen):
                 learned[base][row * copies + copy].append(reward[row])
-        assert len(chosen.state.gains) == number + 1
-        np.testing.assert_allclose(chosen.state.gains[-1], total / copies, rtol=1e-14)
+        assert len(chosen.judge.state.gains) == number + 1
+        np.testing.assert_allclose(chosen.judge.state.gains[-1], total / copies, rtol=1e-14)
     for base, memory in enumerate(memories(chosen, copies)):
         for learner, rewards in enumerate(learned[base]):
             assert memory.count[learner] == len(rewards) == rounds // 3

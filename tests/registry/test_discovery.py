@@ -191,7 +191,7 @@ def test_unreadable_metadata_leaves_the_core_working() -> None:
         yield
 
     (core,) = Plugins(unreadable()).records()
-    assert core.problems == ("the installed distributions cannot be listed: ValueError: mangled entry_points.txt",)
+    assert core.problems == ("the installed distributions cannot be read: ValueError: mangled entry_points.txt",)
     assert core.brings["meta"]
 
 

@@ -149,7 +149,7 @@ def test_without_plugins_a_refusal_says_where_bases_come_from() -> None:
 
 def test_a_plugin_that_is_there_is_not_to_be_installed(package: Path) -> None:
     assert refusal(zoo("corral-glm", "corral-glm"), "base", "ucb-glm").endswith("CORRAL_DISABLED_PLUGINS switches off")
-    assert "is installed but does not bring it" in refusal(zoo(name="corral-glm"), "base", "ucb-glm")
+    assert "is installed but does not provide it" in refusal(zoo(name="corral-glm"), "base", "ucb-glm")
     failed = Registry(Plugins([EntryPoint("corral-glm", "zoo_of_tests.bomb", "corral")]))
     assert "fails to load (see corral plugins)" in refusal(failed, "base", "ucb-glm")
 

@@ -17,6 +17,8 @@ from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.point import Point, parse_point
 from corral_core.runs import folder as store
 from corral_core.runs import runner, versions
+from corral_core.runs.description import describe
+from corral_core.runs.folder import folder
 from corral_core.runs.run import Run
 from corral_core.simulation.record import Record
 
@@ -60,12 +62,12 @@ def test_a_damaged_chunk_is_played_again(
     monkeypatch.setattr(Watch, "trouble", lambda self, sentence: told.append(sentence))
     played: list[int] = []
     monkeypatch.setattr(
-        "corral_core.engines.run_chunk",
+        "corral_core.engines.engine.run_chunk",
         lambda experiment, curve, chunk, progress: (played.append(chunk), run_chunk(experiment, curve, chunk))[1],
     )
     assert_equal(first, play(tmp_path))
     assert len(played) == 1
-    assert told == ["1 chunk is damaged, and will be played again"]
+    assert told == ["1 damaged chunk will be played again"]
     assert sums(tmp_path) == whole
 
 
@@ -115,7 +117,7 @@ def test_an_incomplete_run_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     assert Run.open(tmp_path).results() == []
 
 
-@pytest.mark.parametrize(("path", "said"), [("nowhere", "is not there"), (".", "holds no run")])
+@pytest.mark.parametrize(("path", "said"), [("nowhere", "does not exist"), (".", "contains no run")])
 def test_what_is_no_run_is_not_read(path: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(CorralError, match=f"{said}; corral run EXPERIMENT --out"):
         Run.open(tmp_path / path)
@@ -123,7 +125,7 @@ def test_what_is_no_run_is_not_read(path: str, said: str, tmp_path: Path) -> Non
 
 def test_nobody_else_writes_meanwhile(tmp_path: Path) -> None:
     with (
-        store.folder(tmp_path, [small()]),
+        folder(tmp_path, Experiment([small()]), describe(Experiment([small()]))),
         pytest.raises(CorralError, match="is being written by another run; wait for it, or choose another folder"),
     ):
         play(tmp_path)
@@ -141,7 +143,7 @@ def test_other_versions_do_not_go_on_unless_told_to(
     play(tmp_path)  # nothing is missing, so nothing is mixed
     (tmp_path / "SHA256SUMS").unlink()
     (tmp_path / "chunks" / chunks(tmp_path)[0]).unlink()
-    begun = rf"was begun with numpy {ours['numpy']} \(now 0.9\); go on with that.*--mixed-versions"
+    begun = rf"was begun with numpy {ours['numpy']} \(now 0.9\); resume it with those.*--mixed-versions"
     with pytest.raises(CorralError, match=begun):
         play(tmp_path)
     runner.run_experiment(Experiment([small()]), engine="serial", out=tmp_path, mixed_versions=True)
@@ -241,10 +243,10 @@ def test_other_bits_than_before_are_told_of(tmp_path: Path, monkeypatch: pytest.
     told: list[str] = []
     watch = Watch()
     monkeypatch.setattr(watch, "trouble", told.append)
-    monkeypatch.setattr("corral_core.engines.run_chunk", other)
+    monkeypatch.setattr("corral_core.engines.engine.run_chunk", other)
     runner.run_experiment(Experiment([small()]), engine="serial", out=tmp_path, watch=watch)
     assert told == [
-        "1 chunk is damaged, and will be played again",
+        "1 damaged chunk will be played again",
         "curve corral, chunk 2 has other bits than before: versions or the machine changed",
     ]
 
@@ -254,8 +256,8 @@ def test_a_folder_goes_on_with_the_order_that_its_experiment_had(tmp_path: Path)
     bases = [{"name": "rate", "grid": {"gap": [0.5, 0.25], "c": [1.0, 2.0]}}]
     play(tmp_path, bases=bases)
     before = chunks(tmp_path)
-    (setting,) = Run.open(tmp_path).settings
-    again = parse_point(setting.source)
+    (point,) = Run.open(tmp_path).points
+    again = parse_point(point.source)
     assert again == small(bases=bases)
     assert again.curves[0].labels == (
         "rate(gap=0.5, c=1)",
@@ -280,5 +282,5 @@ def test_the_records_of_another_run_are_refused(tmp_path: Path) -> None:
     (result,) = play(tmp_path / "one")
     play(tmp_path / "two", seed=2)
     assert sum(len(record) for record in Run.open(tmp_path / "one").records(result)) == 5
-    with pytest.raises(CorralError, match="the curve corral is not of the run in"):
+    with pytest.raises(CorralError, match="the curve corral does not belong to the run in"):
         Run.open(tmp_path / "two").records(result)

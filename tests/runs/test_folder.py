@@ -46,7 +46,7 @@ def test_a_folder_holds_the_experiment_the_versions_and_the_chunks(tmp_path: Pat
 def test_a_finished_run_is_not_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = play(tmp_path)
     before = {file: (tmp_path / "chunks" / file).stat().st_mtime_ns for file in chunks(tmp_path)}
-    monkeypatch.setattr("corral_core.engines.run_chunk", lambda *_: pytest.fail("played again"))
+    monkeypatch.setattr("corral_core.engines.engine.run_chunk", lambda *_: pytest.fail("played again"))
     assert_equal(first, play(tmp_path))
     assert before == {file: (tmp_path / "chunks" / file).stat().st_mtime_ns for file in chunks(tmp_path)}
 
@@ -78,7 +78,7 @@ def test_the_folder_of_another_run_is_refused(change: dict[str, Any], tmp_path: 
     play(tmp_path)
     before = chunks(tmp_path)
     with pytest.raises(
-        CorralError, match=rf"holds a run of another experiment \(other {next(iter(change))}\); choose another"
+        CorralError, match=rf"contains a run of another experiment \(other {next(iter(change))}\); choose another"
     ):
         play(tmp_path, **change)
     assert chunks(tmp_path) == before
@@ -86,7 +86,7 @@ def test_the_folder_of_another_run_is_refused(change: dict[str, Any], tmp_path: 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary")
-    with pytest.raises(CorralError, match="is not empty and holds no run"):
+    with pytest.raises(CorralError, match="is not empty and contains no run"):
         play(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["diary.txt"]
 
@@ -100,7 +100,7 @@ def test_a_folder_that_was_begun_and_never_used_is_taken(tmp_path: Path) -> None
 def test_chunks_without_their_experiment_are_nobodys(tmp_path: Path) -> None:
     play(tmp_path)
     (tmp_path / "experiment.json").unlink()
-    with pytest.raises(CorralError, match="is not empty and holds no run"):
+    with pytest.raises(CorralError, match="is not empty and contains no run"):
         play(tmp_path, seed=2)
 
 

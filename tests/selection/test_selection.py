@@ -18,10 +18,12 @@ from corral_core.protocols.meta import Meta, Verdict
 from corral_core.protocols.parameters import knob, parameter
 from corral_core.protocols.problem import NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
+from corral_core.selection.judge import MetaJudge
 from corral_core.selection.options import PRESETS, Options
 from corral_core.selection.selection import Selection
 from corral_core.selection.setup import given_rows, group_kin
 
+ROUNDS = 500
 PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
 MEANS = np.array([0.2, 0.5, 0.8])
 
@@ -29,7 +31,7 @@ MEANS = np.array([0.2, 0.5, 0.8])
 def selection(bases, meta, rows=4, options=None, seed=1, problem=PROBLEM) -> Selection:
     made = [base.resolve(problem) for base in bases]
     rng = np.random.default_rng(seed)
-    return Selection(made, meta, problem, rows=rows, rounds=500, rng=rng, options=options)
+    return Selection(made, meta, problem, rows=rows, rounds=ROUNDS, rng=rng, options=options)
 
 
 def play(chosen: Selection, plays: int, seed: int = 2) -> list[tuple[list[int], list[int]]]:
@@ -271,6 +273,13 @@ def told_their_arm(chosen: Selection, plays: int) -> None:
         chosen.tell(ticket, 5.0 * actions)
 
 
+def rounds_tested(chosen: Selection) -> Array:
+    """How many rounds the base test has counted, (bases, rows)."""
+    assert isinstance(chosen.judge, MetaJudge)
+    assert chosen.judge._base_test is not None
+    return chosen.judge._base_test._rounds
+
+
 def test_a_base_that_breaks_its_bound_is_dropped_and_never_the_last() -> None:
     options = Options(base_test=True)
     chosen = selection([Claims(40), Claims()], Uniform(), rows=5, options=options)
@@ -311,9 +320,9 @@ def test_the_base_test_drops_in_the_first_round_beyond_its_threshold(
         _, ticket = chosen.ask()
         chosen.tell(ticket, np.full(1, float(ticket.step)))
     rounds = np.arange(1, 3000)
-    logarithm = np.log(4 * chosen.meta_problem.horizon * 2 / chosen.meta_problem.delta)
+    logarithm = np.log(4 * ROUNDS * 2 / PROBLEM.delta)
     beyond = rounds > 0.01 * np.sqrt(rounds) + 2 * np.sqrt(2 * rounds * spread * logarithm)
-    assert chosen._tested[~chosen.active].tolist() == [rounds[beyond.argmax()]]
+    assert rounds_tested(chosen)[~chosen.active].tolist() == [rounds[beyond.argmax()]]
 
 
 @pytest.mark.parametrize("order", ["in order", "step two first", "last round first"])
@@ -328,14 +337,14 @@ def test_the_base_test_counts_whole_rounds_whenever_they_are_told(order: str) ->
     for ticket in tickets:
         chosen.tell(ticket, np.ones(3))
     assert chosen.active.all()
-    assert chosen._tested.sum(axis=0).tolist() == [200] * 3
+    assert rounds_tested(chosen).sum(axis=0).tolist() == [200] * 3
 
 
 @pytest.mark.parametrize("meta", [Corral(eta=0.2), Exp3P(p=0.05), Uniform()], ids=lambda meta: meta.name)
 def test_dropped_bases_are_masked_and_the_rest_renormalised(meta: Meta) -> None:
     chosen = selection([Ucb(), Exp3(), EpsilonGreedy(c=3)], meta, rows=4)
     play(chosen, 40)
-    chosen._drop(np.array([[True, False, False, True], [False] * 4, [False, True, False, True]]))
+    chosen.judge._drop(np.array([[True, False, False, True], [False] * 4, [False, True, False, True]]))
     assert (chosen.probabilities[~chosen.active] == 0).all(), "seen at once, before the meta chooses again"
     _, ticket = chosen.ask(NOTHING)
     before = chosen.probabilities

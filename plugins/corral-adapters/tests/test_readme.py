@@ -37,5 +37,5 @@ def test_toml() -> None:
 
 
 def test_the_experiment_can_be_played() -> None:
-    [experiment] = load_experiment("adapted-bandits")
+    (experiment,) = load_experiment("adapted-bandits").points
     assert [base.name for base in experiment.curves[0].bases] == ["mabwiser", "mabwiser", "river", "river"]

@@ -18,7 +18,7 @@ NAMES = [entry.name for entry in corral_experiments()]
 @pytest.mark.parametrize("name", ["student-t", "student-t-100-arms", "pareto", "pareto-100-arms"])
 def test_the_four_settings_tell_true_moments(name: str) -> None:
     """Those of means up to d/2, rounded up in the second digit at most."""
-    (experiment,) = load_experiment(name)
+    (experiment,) = load_experiment(name).points
     world: Any = experiment.environment
     epsilon, mean = (1.0 if isinstance(world, StudentTArms) else 0.5), world.dimension / 2
     bases: Any = {base.name: base for base in experiment.curve("corral").bases}

@@ -22,7 +22,7 @@ def test_the_papers_first_figure(name: str, adapted: str, other: str, reference:
     60 replicates of 10,000 plays. The reference means are of 60 instances each: 4.5 standard errors of the difference
     of two such means, 3e-5 each. The other comparisons are of means tens of standard errors apart.
     """
-    (experiment,) = load_experiment(name, replicates=60)
+    (experiment,) = load_experiment(name, replicates=60).points
     regret = {curve: run_chunk(experiment, curve, 0).regret for curve in (adapted, other, "corral")}
     end = {curve: values[:, -1] for curve, values in regret.items()}
     mean = {curve: values.mean() for curve, values in end.items()}
@@ -36,14 +36,14 @@ def test_the_papers_first_figure(name: str, adapted: str, other: str, reference:
 
 
 def test_grids_are_the_papers() -> None:
-    (experiment,) = load_experiment("unknown-dimension")
+    (experiment,) = load_experiment("unknown-dimension").points
     corral = experiment.curve("corral")
     assert [base.dimension for base in corral.bases] == [1, 2, 4, 8, 16, 32, 64]  # type: ignore[attr-defined]
-    (experiment,) = load_experiment("unknown-dimension-and-misspecification")
+    (experiment,) = load_experiment("unknown-dimension-and-misspecification").points
     grid = {(base.dimension, base.epsilon) for base in experiment.curve("corral").bases}  # type: ignore[attr-defined]
     levels = [0.0, *(2.0**-i for i in range(6))]
     assert grid == {(d, epsilon) for d in (1, 2, 4, 8, 16) for epsilon in levels}
-    (experiment,) = load_experiment("unknown-misspecification")
+    (experiment,) = load_experiment("unknown-misspecification").points
     assert sorted(base.epsilon for base in experiment.curve("corral").bases) == sorted(levels)  # type: ignore[attr-defined]
     rounds = experiment.curve("corral").rounds(experiment.horizon)
     assert 2.0**5 >= np.sqrt(rounds / 8) > 2.0**4
@@ -53,5 +53,5 @@ def test_kin_advance_as_one_block() -> None:
     """35 bases of five dimensions are five blocks."""
     from corral_core.selection.setup import group_kin
 
-    (experiment,) = load_experiment("unknown-dimension-and-misspecification")
+    (experiment,) = load_experiment("unknown-dimension-and-misspecification").points
     assert [len(group) for group in group_kin(experiment.curve("corral").bases)] == [7] * 5

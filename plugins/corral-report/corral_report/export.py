@@ -113,17 +113,17 @@ def _wanted(formats: Sequence[str] | None) -> list[str]:
 def _all(run: Run, points: int | None, level: float) -> Iterator[tuple[str, Columns]]:
     """The tables of every chunk that is there, and the summary of all in the end."""
     summaries = []
-    for (point, curve), chunks in groupby(run.done(), key=lambda done: (done.task.point, done.task.curve)):
-        setting = run.points[point]
-        (line,) = (each for each in setting.curves if each.name == curve)
-        fold = Fold(setting, line)
+    for (number, curve), chunks in groupby(run.done(), key=lambda done: (done.task.point, done.task.curve)):
+        point = run.points[number]
+        described = point.curve(curve)
+        fold = Fold(point, described)
         for done in chunks:
             fold.add(done.record, done.seconds)
             result = fold.result()
-            replicates = done.task.chunk_number * setting.chunk + np.arange(done.task.rows)
+            replicates = done.task.chunk_number * point.chunk_size + np.arange(done.task.rows)
             kept = _kept(len(result.plays), points)
-            yield "curves", _curves(setting, line, replicates, result.plays, kept, done.record)
-            yield "bases", _bases(setting, line, replicates, result.plays, kept, done.record)
+            yield "curves", _curves(point, described, replicates, result.plays, kept, done.record)
+            yield "bases", _bases(point, described, replicates, result.plays, kept, done.record)
         summaries.append(_summary(result, level))
     yield "summary", {name: np.concatenate([each[name] for each in summaries]) for name in TABLES["summary"]}
 
@@ -134,24 +134,24 @@ def _kept(total: int, points: int | None) -> Array:
     return np.ceil(np.linspace(0, total, count + 1)[1:]).astype(np.int64) - 1
 
 
-def _where(setting: PointDescription, line: CurveDescription, rows: int) -> Columns:
+def _where(point: PointDescription, curve: CurveDescription, rows: int) -> Columns:
     return {
         name: np.full(rows, value, dtype=object)
         for name, value in (
-            ("experiment", setting.name),
-            ("at", setting.at),
-            ("curve", line.name),
-            ("meta", line.meta),
+            ("experiment", point.name),
+            ("at", point.at),
+            ("curve", curve.name),
+            ("meta", curve.meta),
         )
     }
 
 
 def _curves(
-    setting: PointDescription, line: CurveDescription, replicates: Array, plays: Array, kept: Array, record: Record
+    point: PointDescription, curve: CurveDescription, replicates: Array, plays: Array, kept: Array, record: Record
 ) -> Columns:
     rows = len(replicates) * len(kept)
     return {
-        **_where(setting, line, rows),
+        **_where(point, curve, rows),
         "replicate": np.repeat(replicates, len(kept)),
         "plays": np.tile(plays[kept], len(replicates)),
         "reward": record.reward[:, kept].ravel(),
@@ -160,14 +160,14 @@ def _curves(
 
 
 def _bases(
-    setting: PointDescription, line: CurveDescription, replicates: Array, plays: Array, kept: Array, record: Record
+    point: PointDescription, curve: CurveDescription, replicates: Array, plays: Array, kept: Array, record: Record
 ) -> Columns:
-    bases = len(line.bases)
+    bases = len(curve.bases)
     return {
-        **_where(setting, line, len(replicates) * len(kept) * bases),
+        **_where(point, curve, len(replicates) * len(kept) * bases),
         "replicate": np.repeat(replicates, len(kept) * bases),
         "plays": np.tile(np.repeat(plays[kept], bases), len(replicates)),
-        "base": np.tile(np.array(line.bases, dtype=object), len(replicates) * len(kept)),
+        "base": np.tile(np.array(curve.bases, dtype=object), len(replicates) * len(kept)),
         "probability": record.probabilities[:, kept].ravel(),
         "plays_of_base": record.plays[:, kept].ravel(),
         "restarts": record.restarts[:, kept].ravel(),

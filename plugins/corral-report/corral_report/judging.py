@@ -17,7 +17,7 @@ ERROR = 0.05  # the probability that some interval behind a claim misses what it
 
 @attrs.frozen
 class Finding:
-    """A number that was measured, and whether the test it was measured for holds; None where it cannot be told."""
+    """A number that was measured, and whether the test it was measured for holds; None if it is undecided."""
 
     what: str
     interval: Interval | None  # None where it could not be measured; `what` then says why
@@ -35,7 +35,7 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        return {True: "agrees", False: "disagrees", None: "cannot be told"}[self.holds]
+        return {True: "agrees", False: "disagrees", None: "undecided"}[self.holds]
 
 
 @attrs.frozen

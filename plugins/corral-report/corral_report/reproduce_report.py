@@ -24,13 +24,13 @@ from corral_report.sizes import Size
 from corral_report.words import ABSENT, PRESETS, known, reach, settings_in_words, swept, with_error
 
 TITLE = "What is claimed, and what was measured"
-VERDICTS = ("agrees", "disagrees", "cannot be told")
+VERDICTS = ("agrees", "disagrees", "undecided")
 EDGES = ("estimate", "low", "high", "level")  # of an interval
 HOW = (
     "Each number has an interval over replicates, paired where two curves are compared, at 95% over all the numbers "
     "of a claim: k numbers have intervals at 1 - 0.05/k each, so that all of them hold at once with at least 95%. Of "
     "many claims, some will still come out wrongly. "
-    "A claim agrees if the whole interval does, disagrees if all of it does, and cannot be told otherwise. "
+    "A claim agrees if the whole interval does, disagrees if all of it does, and is undecided otherwise. "
     "Orders hide logarithms: an exponent, the slope of ln(mean regret) on ln(T) over runs that are tuned to each T, "
     "may exceed what is stated by one of them, 1/ln(T) at the geometric mean of the horizons. "
     "Where an exponent disagrees, the order is not seen at these horizons; no finite run refutes a theorem on orders. "
@@ -81,8 +81,9 @@ def counted(found: Sequence[Reproduced]) -> str:
         agree, disagree = (
             f"{counts[verdict]} {verdict if counts[verdict] == 1 else verdict[:-1]}" for verdict in VERDICTS[:2]
         )
+        left = counts[VERDICTS[2]]
         if count:
-            parts.append(f"of {count} {what} {agree}, {disagree}, and {counts[VERDICTS[2]]} cannot be told")
+            parts.append(f"of {count} {what} {agree}, {disagree}, and {left} {'is' if left == 1 else 'are'} undecided")
     sentence = "; ".join(parts)
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
@@ -199,7 +200,7 @@ def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
 def _settings(each: Reproduced) -> list[tuple[str, list[str]]]:
     """How it was played, and what the presets mean that curves are named after."""
     said = dict(settings_in_words(each.run.points))
-    lines = [line.name for setting in each.run.points for line in setting.curves]
+    lines = [curve.name for point in each.run.points for curve in point.curves]
     named = [
         f"{preset} for the curves that are named so ({words})"
         for preset, words in PRESETS.items()
@@ -211,8 +212,8 @@ def _settings(each: Reproduced) -> list[tuple[str, list[str]]]:
 def _table(document: Document, each: Reproduced) -> None:
     names = dict.fromkeys(result.curve.name for result in each.results)
     by_place = {(result.curve.name, result.point.at): result for result in each.results}
-    points = [setting.at for setting in each.run.points]
-    header = ["curve", *(swept(setting)[1] or "mean regret" for setting in each.run.points)]
+    points = [point.at for point in each.run.points]
+    header = ["curve", *(swept(point)[1] or "mean regret" for point in each.run.points)]
     parameter = swept(each.run.points[0])[0]
     over = f", over {parameter}" if parameter else ""
     document.table(
@@ -233,12 +234,12 @@ def _pictures(document: Document, each: Reproduced) -> None:
             f"{_name(each)}: mean regret at the end against the horizon, both logarithmic.",
         )
         return
-    for number_, setting in enumerate(each.run.points, 1):
-        mine = [result for result in results if result.point.at == setting.at]
+    for number_, point in enumerate(each.run.points, 1):
+        mine = [result for result in results if result.point.at == point.at]
         document.picture(
             f"{name}-{number_}" if len(each.run.points) > 1 else name,
             partial(_regret, mine, each.planned.experiment.stated.band),
-            f"{_name(each)}{', ' + setting.at if setting.at else ''}: mean regret against plays.",
+            f"{_name(each)}{', ' + point.at if point.at else ''}: mean regret against plays.",
         )
 
 

@@ -18,7 +18,7 @@ EXPERIMENT = """
 name = "small"
 horizon = 40
 replicates = 4
-chunk = 2
+chunk_size = 2
 [environment]
 name = "bernoulli-arms"
 arms = 3
@@ -199,5 +199,5 @@ def test_wrong_options_are_one_sentence(
 
 
 def test_a_folder_without_a_run_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "holds no run" in refused(capsys, tmp_path)
+    assert "contains no run" in refused(capsys, tmp_path)
     assert "is not there" in refused(capsys, tmp_path / "nowhere")

@@ -100,7 +100,7 @@ def test_the_page_says_all_there_is_to_say(run: Run) -> None:
     page = report([run]).html()
     assert headings(page) == ["small", "Results", "Settings", "To play it again"]
     text = html.unescape(page)
-    sentences = [sentence for setting in run.points for line in setting.lines for sentence in line.choices]
+    sentences = [sentence for point in run.points for curve in point.curves for sentence in curve.choices]
     assert len(sentences) == 2
     expected = ["Which is better?", "bernoulli-arms with arms = 3", "60 plays", "epsilon-greedy(c=10)", *sentences]
     assert [each for each in [*expected, run.checksum, *run.versions.values()] if each not in text] == []
@@ -238,7 +238,7 @@ class Altered:
     """A run whose results are not as they were."""
 
     run: Run
-    settings: tuple[PointDescription, ...]
+    points: tuple[PointDescription, ...]
     found: list[Result]
 
     def __getattr__(self, name: str) -> Any:
@@ -250,11 +250,11 @@ class Altered:
 
 def test_names_of_curves_are_escaped(run: Run) -> None:
     nasty = "<script>alert(1)</script>&amp;"
-    (setting,) = run.points
-    lines = {line.name: attrs.evolve(line, name=nasty + line.name, choices=(nasty,)) for line in setting.lines}
-    setting = attrs.evolve(setting, lines=tuple(lines.values()), name=nasty, question=nasty)
-    found = [attrs.evolve(each, setting=setting, line=lines[each.curve.name]) for each in run.results()]
-    page = report([Altered(run, (setting,), found)]).html()  # type: ignore[list-item]
+    (point,) = run.points
+    curves = {curve.name: attrs.evolve(curve, name=nasty + curve.name, choices=(nasty,)) for curve in point.curves}
+    point = attrs.evolve(point, curves=tuple(curves.values()), name=nasty, question=nasty)
+    found = [attrs.evolve(each, point=point, curve=curves[each.curve.name]) for each in run.results()]
+    page = report([Altered(run, (point,), found)]).html()  # type: ignore[list-item]
     assert "<script" not in page
     assert [row[0] for row in rows(page) if len(row) == 6][1:] == [each.curve.name for each in found]
 
@@ -263,7 +263,7 @@ def test_numbers_that_are_none_are_left_out(run: Run) -> None:
     found = run.results()
     found[0] = attrs.evolve(found[0], final=np.array([1.0, np.nan, 2.0, 3.0]))
     page = report([Altered(run, run.points, found)]).html()  # type: ignore[list-item]
-    (row,) = [row for row in rows(page) if row[0] == found[0].line.name and len(row) == 6]
+    (row,) = [row for row in rows(page) if row[0] == found[0].curve.name and len(row) == 6]
     assert row[1:3] == ["–", "–"]
 
 
@@ -373,8 +373,8 @@ def test_the_command_writes_the_same_page_every_time(
 
 def test_wrong_input_is_one_sentence(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, sentence in (
-        ((str(tmp_path / "none"),), "is not there; corral run EXPERIMENT --out"),
-        ((str(tmp_path),), "holds no run"),
+        ((str(tmp_path / "none"),), "does not exist; corral run EXPERIMENT --out"),
+        ((str(tmp_path),), "contains no run"),
         ((str(run.path), "--out", str(tmp_path)), "is a folder"),
     ):
         assert corral("report", *arguments) == 2

@@ -74,8 +74,8 @@ def test_the_report_says_what_agrees_and_what_does_not(tiny: str, tmp_path: Path
     page, markdown = write(found, left, out, quick=True)
     assert [judgement.verdict for judgement in found[0].judgements] == ["agrees", "disagrees"]
     assert counted(found) == (
-        "Of 1 claim in the paper's words 1 agrees, 0 disagree, and 0 cannot be told; "
-        "of 1 reading 0 agree, 1 disagrees, and 0 cannot be told."
+        "Of 1 claim in the paper's words 1 agrees, 0 disagree, and 0 are undecided; "
+        "of 1 reading 0 agree, 1 disagrees, and 0 are undecided."
     )
     for text in (page.read_text("utf-8"), markdown.read_text("utf-8")):
         assert "disagrees" in text and "(Reading.)" in text
@@ -93,8 +93,8 @@ def test_the_report_says_what_agrees_and_what_does_not(tiny: str, tmp_path: Path
     assert [claim["verdict"] for claim in told["claims"]] == ["agrees", "disagrees"]
     assert told["claims"][0]["findings"][0]["level"] == 0.95
     assert told["counts"] == {
-        "words": {"agrees": 1, "disagrees": 0, "cannot be told": 0},
-        "readings": {"agrees": 0, "disagrees": 1, "cannot be told": 0},
+        "words": {"agrees": 1, "disagrees": 0, "undecided": 0},
+        "readings": {"agrees": 0, "disagrees": 1, "undecided": 0},
     }
 
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_judged_does_not_end_the_command(tmp_path: Path, capsys: 
     out = tmp_path / "out"
     assert command(str(file), "--out", str(out), "--workers", "1", "--json", "--quiet") == 0
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
-    assert claim["verdict"] == "cannot be told"
+    assert claim["verdict"] == "undecided"
     (finding,) = claim["findings"]
     assert "means above zero" in finding["what"] and finding["low"] is finding["estimate"] is None
     assert "means above zero" in (out / "reproduction.md").read_text("utf-8")
@@ -189,7 +189,7 @@ def test_what_cannot_be_judged_does_not_end_the_command(tmp_path: Path, capsys: 
 def test_one_play_is_no_plays(tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text(EXPERIMENT.replace("horizon = 400", "horizon = 1"), encoding="utf-8")
-    assert size(plan([str(file)], quick=True)[0].points).startswith("1 play, 8 replicates")
+    assert size(plan([str(file)], quick=True)[0].experiment).startswith("1 play, 8 replicates")
 
 
 def test_a_file_of_ones_own_is_not_promised_the_replicates_of_a_paper(tiny: str, tmp_path: Path) -> None:
@@ -258,4 +258,6 @@ def test_all_registered_claims_are_planned() -> None:
     assert "unknown-dimension" not in names, "it takes an hour"
     rows = [each.stated.claims[0].of for each in planned if each.stated.claims[0].of.startswith("Table 1")]
     assert [row.split(", ")[1] for row in rows] == ["top row", "middle row", "bottom row"]
-    assert plan(["linear-arms"], quick=False)[0].points[0].replicates == 500, "the first figure, as the paper has it"
+    assert plan(["linear-arms"], quick=False)[0].experiment.points[0].replicates == 500, (
+        "the first figure, as the paper has it"
+    )

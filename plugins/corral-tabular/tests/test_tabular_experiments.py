@@ -20,7 +20,8 @@ from corral_core.engines.chunks import run_chunk
 )
 def test_the_papers_third_figure(name: str, bases: list[str]) -> None:
     """Ten runs of smoothed CORRAL with eta = 15/sqrt(T), bases alone as they are, bands of .3 standard deviations."""
-    (experiment,), found = load_experiment(name)
+    loaded = load_experiment(name)
+    (experiment,), found = loaded.points, loaded.stated
     corral = experiment.curve("corral")
     assert (experiment.replicates, experiment.horizon, found.band) == (10, 4000, 0.3)
     assert experiment.environment == RiverSwim()
@@ -47,7 +48,7 @@ def test_corral_leaves_the_left_bank() -> None:
 
     Over six other seeds the ratio was 0.73 with a spread of 0.18 per row, so 0.9 is five standard errors away.
     """
-    (experiment,) = load_experiment("riverswim", horizon=1000, replicates=30)
+    (experiment,) = load_experiment("riverswim", horizon=1000, replicates=30).points
     corral, psrl = (run_chunk(experiment, name, 0).regret for name in ("corral", "psrl"))
     stuck = 1000 * (RiverSwim().river.optimal[0, 0, 0].max() - 0.1)
     assert corral is not None and psrl is not None

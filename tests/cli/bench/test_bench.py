@@ -9,6 +9,7 @@ import pytest
 
 from corral_core import cli
 from corral_core.cli.bench.workloads import experiment
+from corral_core.engines.chunks import chunk_count
 from corral_core.experiments.point import parse_point
 
 
@@ -65,7 +66,7 @@ def test_the_workload_is_the_yardsticks() -> None:
     assert len(corral.bases) == 18
     assert corral.meta.eta == 20 / 50_000**0.5  # type: ignore[union-attr]
     assert corral.meta.gamma == 1 / 50_000  # type: ignore[union-attr]
-    assert (workload.chunk, workload.chunks) == (512, 1)
+    assert (workload.chunk_size, chunk_count(workload)) == (512, 1)
 
 
 def test_arms_is_the_yardsticks() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from corral_core import cli
-from corral_core.cli import new_plugin
+from corral_core.cli.new_plugin import command as new_plugin
 from corral_core.registry.discovery import NAME
 
 ROOT = Path(__file__).parents[3]

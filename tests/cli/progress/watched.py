@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corral_core.engines.chunks import Task
+from corral_core.engines.chunks import Task, rows_of
 from corral_core.engines.progress import Progress
 from corral_core.experiments.point import Point, parse_point
 from corral_core.experiments.source import sweep
@@ -35,7 +35,7 @@ class Clock:
 
 
 def task_of(points: list[Point], curve: str, chunk: int, point: int = 0) -> Task:
-    return Task(point, curve, chunk, points[point].rows(chunk), points[point].horizon)
+    return Task(point, curve, chunk, rows_of(points[point], chunk), points[point].horizon)
 
 
 def message(

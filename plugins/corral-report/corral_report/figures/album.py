@@ -51,15 +51,15 @@ def album(
     return _pictures(run, results, kinds or KINDS, band, scale, size)
 
 
-def sweeps_horizon(settings: Sequence[PointDescription]) -> bool:
+def sweeps_horizon(points: Sequence[PointDescription]) -> bool:
     """Whether every point has a horizon of its own."""
-    return 1 < len(settings) == len({setting.horizon for setting in settings})
+    return 1 < len(points) == len({point.horizon for point in points})
 
 
 def _pictures(
     run: Run, results: Sequence[Result], kinds: Sequence[str], band: str, scale: float, size: Size
 ) -> Iterator[Picture]:
-    points = [[result for result in results if result.point is setting] for setting in run.points]
+    points = [[result for result in results if result.point is point] for point in run.points]
     points = [mine for mine in points if mine]
     swept = sweeps_horizon(run.points)
     known = all(result.regret is not None for result in results)
@@ -75,17 +75,17 @@ def _pictures(
 
 
 def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: float, size: Size) -> Iterator[Picture]:
-    setting = results[0].point
-    number = run.points.index(setting) + 1
-    place = f"-{number:0{len(str(len(run.points)))}d}-{_slug(setting.at)}" if len(run.points) > 1 else ""
+    point = results[0].point
+    number = run.points.index(point) + 1
+    place = f"-{number:0{len(str(len(run.points)))}d}-{_slug(point.at)}" if len(run.points) > 1 else ""
     metas = [result for result in results if result.curve.meta is not None]
     if kind == "regret":
         figure = regret_figure(results, band=band, scale=scale, run=run, size=size)
-        yield Picture(kind, setting.at, "", f"{kind}{place}", figure)
+        yield Picture(kind, point.at, "", f"{kind}{place}", figure)
     elif kind == "rates" and all(result.regret is not None for result in results):
-        yield Picture(kind, setting.at, "", f"{kind}{place}", rates_figure(results, size=size))
+        yield Picture(kind, point.at, "", f"{kind}{place}", rates_figure(results, size=size))
     elif kind == "plays" and metas:
-        yield Picture(kind, setting.at, "", f"{kind}{place}", plays_figure(metas, size=size))
+        yield Picture(kind, point.at, "", f"{kind}{place}", plays_figure(metas, size=size))
     elif kind == "probabilities":
         taken: set[str] = set()
         for result in metas:
@@ -97,14 +97,14 @@ def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: 
                 name, again = f"{slug}-{again}", again + 1
             taken.add(name)
             figure = probabilities_figure(result, size=size)
-            yield Picture(kind, setting.at, result.curve.name, f"{kind}{place}-{name}", figure)
+            yield Picture(kind, point.at, result.curve.name, f"{kind}{place}-{name}", figure)
 
 
 def _chosen(run: Run, curves: Sequence[str]) -> list[Result]:
     results = run.results()
     if not results:
         raise nothing(run)
-    names = list(dict.fromkeys(line.name for setting in run.points for line in setting.curves))
+    names = list(dict.fromkeys(curve.name for point in run.points for curve in point.curves))
     for name in curves:
         if name not in names:
             raise CorralError(f"{run.path} has no curve {name!r}{suggestion(name, names)}")

@@ -200,7 +200,7 @@ def _finish(
     caption = replicates_of(results)
     if band != "none" and any(result.replicates > 1 for result in results):
         caption += f"; shaded{' for metas' * _only_metas(results)}: {_meaning(band, scale)}"
-    setting = results[0].point
-    heading(figure, [setting.name, "" if horizon else setting.at], caption, room)
+    point = results[0].point
+    heading(figure, [point.name, "" if horizon else point.at], caption, room)
     linear_axis(axes.xaxis, room - 0.9)
     linear_axis(axes.yaxis, 3, 0.5, whole=False)

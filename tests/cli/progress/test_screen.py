@@ -12,11 +12,12 @@ from pathlib import Path
 
 import attrs
 import pytest
-from corral_core.cli.progress.picture import Picture
-from corral_core.cli.progress.watching import Course, Live
 from rich.cells import cell_len
 from rich.console import Console
 
+from corral_core.cli.progress.live import Live
+from corral_core.cli.progress.screen import Screen
+from corral_core.cli.progress.standings import Course
 from corral_core.engines.progress import Progress
 from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.point import Point
@@ -27,7 +28,7 @@ from watched import HORIZON, Clock, experiment, message, task_of
 
 
 def drawn(course: Course, columns: int = 80, rows: int = 23, ascii_only: bool = False) -> list[str]:
-    return [line.plain for line in Picture(course, columns, rows, ascii_only).lines()]
+    return [line.plain for line in Screen(course, columns, rows, ascii_only).lines()]
 
 
 def row_of(lines: Sequence[str], name: str) -> list[str]:
@@ -290,11 +291,10 @@ def test_a_whole_run_is_watched() -> None:
 
 
 SCRIPT = """
-from corral_core.cli.progress.watching import watcher
-from corral_core.experiments.experiment import Experiment, load_experiment
-from corral_core.runs.runner import run_experiment
-points = load_experiment("quickstart", replicates=2, horizon=2000)
-run_experiment(Experiment(points), engine="serial", watch=watcher(points, quiet=False, as_json=False))
+from corral_core import load_experiment, run_experiment
+from corral_core.cli.progress.watcher import watcher
+experiment = load_experiment("quickstart", replicates=2, horizon=2000)
+run_experiment(experiment, engine="serial", watch=watcher(experiment, quiet=False, as_json=False))
 """
 
 

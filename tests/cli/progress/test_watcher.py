@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from corral_core.cli.progress.watching import Course, Lines, Live, Silent, common_plays, duration, watcher
+from corral_core.cli.progress.lines import Lines
+from corral_core.cli.progress.live import Live
+from corral_core.cli.progress.silent import Silent
+from corral_core.cli.progress.standings import Course, common_plays
+from corral_core.cli.progress.time_left import duration
+from corral_core.cli.progress.watcher import watcher
 from corral_core.engines.chunks import Task, tasks
 from corral_core.engines.progress import Progress, Watch
+from corral_core.experiments.experiment import Experiment
 from corral_core.simulation.record import checkpoints as recorded
 from corral_core.terminal import number
 
@@ -166,7 +172,7 @@ def test_who_watches(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setenv("TERM", term)
-    assert type(watcher(experiment(), quiet=quiet, as_json=as_json)) is kind
+    assert type(watcher(Experiment(experiment()), quiet=quiet, as_json=as_json)) is kind
 
 
 def test_a_chunk_that_is_given_up_holds_nothing_back() -> None:
