@@ -1,1 +1,1 @@
-"""What runs show: intervals, tests and comparisons."""
+"""Statistics of runs: intervals, tests and comparisons."""

@@ -1,9 +1,9 @@
-"""Curves side by side: means, differences to a reference, and what chance could explain.
+"""Curves side by side: means, differences to a reference, and whether chance could explain them.
 
-Two curves are *paired* where replicate i of both met the same problem and the same luck: in one run and point, or in
-two runs with the same environment, seed, chunk, replicates and horizon. (Randomness is drawn a chunk at a time, so the
-chunk counts.) Their difference is then taken replicate by replicate, which is far surer; otherwise the two are taken
-for independent.
+Two curves are *paired* if replicate i of both had the same problem and the same randomness: in one run and point, or in
+two runs with the same environment, seed, chunk size, replicates and horizon. (Random numbers are drawn chunk by chunk,
+so the chunk size matters.) Their difference is then computed replicate by replicate, which is much more precise;
+otherwise the two are treated as independent.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ LEAST_SAMPLES = 10_000
 
 @attrs.frozen(eq=False)
 class ComparedCurve:
-    """A curve to be compared, with what its replicates came to."""
+    """A curve to compare, with the final value of each of its replicates."""
 
-    label: str  # the curve's name, after its run's where there are several runs
+    label: str  # the curve's name; RUN:CURVE if there are several runs
     run: str
     result: Result
     replicates: Array  # their numbers, ascending
     final: Array
 
     def keep(self, common: Array) -> ComparedCurve:
-        """With these replicates alone."""
+        """The same curve with only these replicates."""
         kept = np.isin(self.replicates, common)
         return attrs.evolve(self, replicates=self.replicates[kept], final=self.final[kept])
 
 
 @attrs.frozen(eq=False)
 class ComparisonRow:
-    """What is said of one curve."""
+    """One curve in the table."""
 
     entry: ComparedCurve
     mean: Interval
-    difference: Interval | None = None  # to the reference; None of the reference itself
-    ratio: float | None = None  # of the means; None where the reference's is not above zero
+    difference: Interval | None = None  # to the reference; None for the reference itself
+    ratio: float | None = None  # of the means; None if the reference's mean is not above zero
     paired: bool = False
     p_value: float = float("nan")  # adjusted for all comparisons
 
     @property
     def verdict(self) -> Significance | None:
-        """Whether the difference is larger than chance explains; None of the reference."""
+        """Whether the difference is larger than chance explains; None for the reference."""
         return None if self.difference is None else chance(self.difference, self.p_value)
 
 
@@ -76,13 +76,13 @@ class ComparisonTable:
     horizon: int
     regret: bool  # whether regret is compared (less is better), or reward (more is better)
     reference: str
-    chosen: bool  # whether the reference was chosen for its mean
+    chosen: bool  # whether the reference was chosen because of its mean
     rows: list[ComparisonRow]
-    notes: list[str]  # what is missing, a sentence each
+    notes: list[str]  # what is missing, one sentence each
 
     @property
     def comparisons(self) -> int:
-        """How many the data could have led to: every pair, where the reference was chosen by them."""
+        """Number of comparisons that could have been made: every pair, if the data chose the reference."""
         count = len(self.rows)
         return count * (count - 1) // 2 if self.chosen else count - 1
 
@@ -96,7 +96,7 @@ def compare(
     level: float = 0.95,
     bootstrap: bool = False,
 ) -> list[ComparisonTable]:
-    """A table for every swept point, or for the one that `at` picks. P-values are adjusted over all of them."""
+    """One table per swept point, or only the one that `at` names. P-values are adjusted over all tables."""
     runs = _opened(paths)
     points = _points(runs, at)
     played = [entry for name, run in runs.items() for entry in _entries(name, run, len(runs) > 1)]
@@ -120,7 +120,7 @@ def compare(
 
 
 def paired(one: PointDescription, two: PointDescription) -> bool:
-    """Whether replicate i of both met the same problem and the same luck."""
+    """Whether replicate i of both had the same problem and the same randomness."""
     return one is two or _luck(one) == _luck(two)
 
 
@@ -129,9 +129,9 @@ def _luck(point: PointDescription) -> tuple[Any, ...]:
 
 
 def _opened(paths: Sequence[Path]) -> dict[str, Run]:
-    """By names: those of the folders, or the whole paths where folders are called alike."""
+    """The runs by name: that of the folder, or the whole path if two folders have the same name."""
     if len({path.resolve() for path in paths}) < len(paths):
-        raise CorralError("a run is named twice; its curves stand side by side when it is named once")
+        raise CorralError("a run is given twice; give it once to compare its own curves")
     names = [path.resolve().name for path in paths]
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
@@ -139,7 +139,7 @@ def _opened(paths: Sequence[Path]) -> dict[str, Run]:
 
 
 def _points(runs: dict[str, Run], at: str | None) -> list[str]:
-    """The points that all runs have; one that sweeps nothing stands beside every point of the others."""
+    """The points that all runs have. A run that sweeps nothing is compared with every point of the others."""
     swept = [[point.at for point in run.points] for run in runs.values() if len(run.points) > 1]
     if not swept:
         swept = [[point.at for point in run.points if point.at] for run in runs.values()]
@@ -150,13 +150,13 @@ def _points(runs: dict[str, Run], at: str | None) -> list[str]:
     if at is None:
         return common
     if not (found := [point for point in common if point == at or point.endswith(f"= {at}")]):
-        told = suggestion(at, common) if common != [""] else "; nothing was swept, so leave --at out"
+        told = suggestion(at, common) if common != [""] else "; nothing was swept, so leave out --at"
         raise CorralError(f"there is no point {at!r}{told}")
     return found
 
 
 def _entries(name: str, run: Run, several: bool) -> list[ComparedCurve]:
-    """The curves of a run, as far as they were played."""
+    """The curves of a run, with the replicates played so far."""
     chunks: dict[tuple[int, str], list[Array]] = {}
     for task in run.finished():
         begin = task.chunk_number * run.points[task.point].chunk_size
@@ -174,7 +174,7 @@ def _entries(name: str, run: Run, several: bool) -> list[ComparedCurve]:
 
 
 def _selected(entries: list[ComparedCurve], curves: Sequence[str]) -> list[ComparedCurve]:
-    """Those that are named, by curve or by run and curve; all, where none is."""
+    """The curves that are named, as CURVE or RUN:CURVE; all if none is named."""
     for name in curves:
         _named(entries, name)
     kept = [each for each in entries if not curves or each.label in curves or each.result.curve.name in curves]
@@ -183,21 +183,21 @@ def _selected(entries: list[ComparedCurve], curves: Sequence[str]) -> list[Compa
     if len({each.result.point.horizon for each in kept}) > 1:
         told = {each.run: each.result.point.horizon for each in kept}
         plays = " and ".join(f"{run} {horizon:,}" for run, horizon in told.items())
-        raise CorralError(f"runs compare at the same number of plays, and {plays} were played; set --horizon alike")
+        raise CorralError(f"the runs have different numbers of plays ({plays}); run them with the same --horizon")
     if len({each.result.regret is None for each in kept}) > 1:
-        raise CorralError("the regret is known in some of the runs alone; compare runs of one environment")
+        raise CorralError("only some of the runs report regret; compare runs of the same environment")
     return kept
 
 
 def _named(entries: list[ComparedCurve], name: str) -> list[ComparedCurve]:
-    """What goes by this name, at least one."""
+    """The curves with this name, at least one."""
     if found := [each for each in entries if name in (each.label, each.result.curve.name)]:
         return found
     raise CorralError(f"there is no curve {name!r}{suggestion(name, [each.label for each in entries])}")
 
 
 def _common(entries: list[ComparedCurve]) -> tuple[list[ComparedCurve], list[str]]:
-    """Paired curves with the replicates that all of them have, and what that leaves out."""
+    """Paired curves with the replicates that all of them have, and notes about what is left out."""
     kept, notes = [], []
     for entry in entries:
         partners = [other for other in entries if paired(entry.result.point, other.result.point)]
@@ -207,13 +207,13 @@ def _common(entries: list[ComparedCurve]) -> tuple[list[ComparedCurve], list[str
         wanted = entry.result.point.replicates
         if not len(common):
             raise CorralError(
-                f"{entry.label} has no replicate in common with the others yet; finish the run, or choose with --curve"
+                f"{entry.label} shares no replicates with the others yet; finish the run, or choose curves with --curve"
             )
         if len(common) < wanted:
             whose = f"{entry.run}: " if entry.label != entry.result.curve.name else ""
             notes.append(
-                f"{whose}the run is incomplete; of its {wanted} replicates, the {len(common)} that every "
-                f"curve here has are compared."
+                f"{whose}the run is incomplete; only those {len(common)} of its {wanted} replicates are compared "
+                f"that every curve here has."
             )
         kept.append(entry.keep(common))
     return kept, list(dict.fromkeys(notes))
@@ -231,13 +231,13 @@ def _not_begun(runs: dict[str, Run], point: str, there: list[ComparedCurve], cur
     ]
     damaged = [(name, len(run.damaged())) for name, run in runs.items()]
     notes = [f"{name}: {counted(count, 'damaged chunk')} left out." for name, count in damaged if count]
-    return notes + ([f"Nothing is there yet of {', '.join(missing)}."] if missing else [])
+    return notes + ([f"Not yet played: {', '.join(missing)}."] if missing else [])
 
 
 def _means(
     entries: list[ComparedCurve], point: str, against: str | None, level: float, notes: list[str]
 ) -> ComparisonTable:
-    """The table without differences."""
+    """The table of means, still without differences."""
     regret = entries[0].result.regret is not None
     rows = [ComparisonRow(entry, mean_interval(entry.final, level)) for entry in entries]
     rows.sort(key=lambda row: row.mean.estimate if regret else -row.mean.estimate)
@@ -245,7 +245,7 @@ def _means(
     if against is not None:
         found = _named(entries, against)
         if len(found) > 1:
-            raise CorralError(f"--against {against} could be {' or '.join(each.label for each in found)}; say which")
+            raise CorralError(f"--against {against} could be {' or '.join(each.label for each in found)}; name one")
         reference = found[0].label
     else:
         reference = entries[0].label if one_each else rows[0].entry.label
@@ -261,7 +261,7 @@ def _means(
 
 
 def _differences(table: ComparisonTable, level: float, bootstrap: bool, comparisons: int) -> ComparisonTable:
-    """With the difference of every curve to the reference."""
+    """The table with the difference of every curve to the reference."""
     (reference,) = (row for row in table.rows if row.entry.label == table.reference)
     rows = []
     for row in table.rows:
@@ -269,7 +269,7 @@ def _differences(table: ComparisonTable, level: float, bootstrap: bool, comparis
             together = paired(row.entry.result.point, reference.entry.result.point)
             two = row.entry.final, reference.entry.final
             if bootstrap:
-                # Enough of them that the smallest p-value is small enough for so many comparisons.
+                # Enough for the smallest p-value to be significant among this many comparisons.
                 samples = max(LEAST_SAMPLES, round(10 * comparisons / (1 - level)))
                 gap = bootstrap_difference(*two, paired=together, level=level, samples=samples)
             else:

@@ -1,7 +1,7 @@
-"""How sure means over replicates are: intervals, differences, exponents, and what chance could explain.
+"""How certain means over replicates are: intervals, differences, exponents, and what chance could explain.
 
-Everything is checked for one thing first: a sample is a list of finite numbers, one a replicate. With one replicate
-nothing is known about chance: `low`, `high` and `p_value` are then NaN.
+A sample must be a list of finite numbers, one per replicate; this is always checked first. One replicate says nothing
+about chance: `low`, `high` and `p_value` are then NaN.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from numpy.random import default_rng
 from corral_core.errors import CorralError
 from corral_core.rows import Array
 
-BLOCK = 2**20  # numbers that a bootstrap holds at a time
+BLOCK = 2**20  # maximum number of values that a bootstrap holds at a time
 
 
 @attrs.frozen
 class Interval:
-    """An estimate, where the truth lies with probability `level`, and the p-value of the truth being zero.
+    """An estimate, an interval that holds the truth with probability `level`, and the p-value of the truth being zero.
 
-    The p-value is two-sided and belongs to the interval: it is at most 1 - level just where zero lies outside.
+    The p-value is two-sided and matches the interval: it is at most 1 - level exactly when zero lies outside.
     """
 
     estimate: float
@@ -45,7 +45,7 @@ def mean_interval(values: Any, level: float = 0.95) -> Interval:
 def difference(first: Any, second: Any, *, paired: bool, level: float = 0.95) -> Interval:
     """The mean of the first minus the mean of the second, with a t interval.
 
-    Paired: that of the differences row by row. Otherwise Welch's ("The generalization of Student's problem when
+    Paired: the interval of the row-by-row differences. Otherwise Welch's ("The generalization of Student's problem when
     several different population variances are involved", 1947): with a = s_1^2/n_1 and b = s_2^2/n_2, the error is
     sqrt(a + b) with (a + b)^2/(a^2/(n_1 - 1) + b^2/(n_2 - 1)) degrees of freedom.
     """
@@ -72,16 +72,16 @@ def exponent(
 ) -> Interval:
     """The least-squares slope of ln(mean) on ln(size), with a studentised bootstrap interval.
 
-    The slope is sum_k w_k ln(m_k) with the weights of x_k = ln(size_k); its error follows from the delta method. Where
-    every size has as many replicates, whole rows are drawn: row i met the same luck at every size, and if it did not,
-    that is sound too. Otherwise every size draws for itself.
+    The slope is sum_k w_k ln(m_k) with the weights of x_k = ln(size_k); its error follows from the delta method. If
+    all sizes have equally many replicates, whole rows are drawn, because row i had the same randomness at every size;
+    this is also valid if it had not. Otherwise every size draws on its own.
     """
     groups = [_sample(values) for values in finals]
     if len(sizes) != len(groups) or len(set(sizes)) < 2 or not all(0 < size < math.inf for size in sizes):
-        raise CorralError("an exponent needs the finals at two positive sizes at least, each with its own")
+        raise CorralError("an exponent needs at least two different positive sizes, each with its own finals")
     for size, group in zip(sizes, groups, strict=True):
         if group.mean() <= 0:
-            raise CorralError(f"an exponent needs means above zero, and the mean at {size:g} is {group.mean():.3g}")
+            raise CorralError(f"an exponent needs means above zero, but the mean at {size:g} is {group.mean():.3g}")
     weights = slope_weights(np.log(np.asarray(sizes, dtype=np.float64)))
     if len({len(group) for group in groups}) == 1:
         groups = [np.stack(groups, axis=1)]
@@ -108,12 +108,12 @@ def slope_weights(x: Array) -> Array:
 
 
 def holm(p_values: Sequence[float], comparisons: int | None = None) -> list[float]:
-    """P-values adjusted so that all that are small are rightly called so at once, with the stated probability.
+    """P-values adjusted for multiple comparisons: all that stay small are significant together, at the stated level.
 
     The i-th smallest of m becomes the largest of (m - j + 1) p_j over j <= i, at most 1 (Holm, "A simple sequentially
-    rejective multiple test procedure", 1979). NaN stays and does not count. Where these are only some of the
-    `comparisons` that the data could have led to, m is that number: the others are taken to be larger, which errs
-    on the safe side.
+    rejective multiple test procedure", 1979). NaN stays and does not count. If these are only some of the
+    `comparisons` that the data could have led to, m is that number: the others are assumed to be larger, which is
+    conservative.
     """
     known = [place for place, value in enumerate(p_values) if not math.isnan(value)]
     count = max(len(known), comparisons or 0)
@@ -125,11 +125,11 @@ def holm(p_values: Sequence[float], comparisons: int | None = None) -> list[floa
 
 
 class Significance(Enum):
-    """What can be said of a difference, in words."""
+    """What a difference shows, in words."""
 
     LOWER = "lower, by more than chance explains"
     HIGHER = "higher, by more than chance explains"
-    CHANCE = "no difference that chance could not explain"
+    CHANCE = "a difference that chance could explain"
     SAME = "the same"
     UNKNOWN = "too few replicates to tell"
 
@@ -147,7 +147,7 @@ def chance(interval: Interval, p_value: float | None = None) -> Significance:
 
 
 def student_tail(t: float, freedom: float) -> float:
-    """P(|T| > t) of Student's t with so many degrees of freedom, to about 1e-10 of itself.
+    """P(|T| > t) of Student's t with this many degrees of freedom, to a relative error of about 1e-10.
 
     It is the incomplete beta function I_x(v/2, 1/2) at x = v/(v + t^2), by the continued fraction of Didonato and
     Morris (1992; DLMF 8.17.22), evaluated from its front (Lentz, 1976).
@@ -166,7 +166,7 @@ def student_tail(t: float, freedom: float) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def student_quantile(level: float, freedom: float) -> float:
-    """The t with P(|T| <= t) = level, by bisection of `student_tail` down to neighbouring numbers."""
+    """The t with P(|T| <= t) = level, by bisection of `student_tail` down to adjacent floats."""
     low, high = 0.0, 1.0
     while student_tail(high, freedom) > 1 - level:
         low, high = high, 2 * high
@@ -176,7 +176,7 @@ def student_quantile(level: float, freedom: float) -> float:
 
 
 def _log_gamma_ratio(a: float) -> float:
-    """ln(Gamma(a + 1/2)/Gamma(a)); where a is large, by its expansion (DLMF 5.11.13), for the two would cancel."""
+    """ln(Gamma(a + 1/2)/Gamma(a)); for large a by its expansion (DLMF 5.11.13), because the two would cancel."""
     if a < 20:
         return math.lgamma(a + 0.5) - math.lgamma(a)
     return math.log(a) / 2 - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5) + 17 / (14336 * a**7)
@@ -219,7 +219,7 @@ def _bootstrap(groups: list[Array], statistic: Statistic, level: float, samples:
 
     With z* = (value* - value)/error* over resamples, the interval runs from value - z*_(B+1-k) error to
     value - z*_(k) error, k = floor((B + 1)(1 - level)/2). A resample of equal replicates has no error and an infinite
-    z*: with two or three replicates the interval may be infinite, for so few say nothing about tails.
+    z*: with two or three replicates the interval may be infinite, because so few say nothing about tails.
     """
     _check_level(level)
     smallest = math.ceil(2 / (1 - level))
@@ -252,13 +252,13 @@ def _bootstrap(groups: list[Array], statistic: Statistic, level: float, samples:
 
 
 def _difference_of_means(drawn: list[Array]) -> tuple[Array, Array]:
-    """Of two groups; the mean of one."""
+    """The difference of the means of two groups, or the mean of a single group, with errors."""
     value = drawn[0].mean(axis=1) - (drawn[1].mean(axis=1) if len(drawn) > 1 else 0)
     return value, np.sqrt(sum(_squared_errors(each) for each in drawn))
 
 
 def _squared_errors(drawn: Array) -> Array:
-    """Of the means of (draws, replicates)."""
+    """The squared standard errors of the means of (draws, replicates)."""
     count = drawn.shape[1]
     return np.asarray(drawn.var(axis=1) / max(count - 1, 1))
 
@@ -268,7 +268,7 @@ def _squared_error(sample: Array) -> float:
 
 
 def _certain(estimate: float, level: float, count: int) -> Interval:
-    """All replicates agree. That so many have one sign by chance has the probability 2^(1-n), that of a sign test."""
+    """All replicates are equal. The p-value is that of a sign test: n equal signs have probability 2^(1-n)."""
     if not estimate:
         return Interval(estimate, estimate, estimate, level, 1.0)
     if (p_value := 2.0 ** (1 - count)) > 1 - level:
@@ -284,14 +284,14 @@ def _check_level(level: float) -> None:
 def _samples(first: Any, second: Any, paired: bool) -> tuple[Array, Array]:
     one, two = _sample(first), _sample(second)
     if paired and len(one) != len(two):
-        raise CorralError(f"paired samples must be of one length, not {len(one)} and {len(two)}")
+        raise CorralError(f"paired samples must have the same length, not {len(one)} and {len(two)}")
     return one, two
 
 
 def _sample(values: Any) -> Array:
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or not len(sample):
-        raise CorralError("a sample must be a list of one number a replicate, and not be empty")
+        raise CorralError("a sample must be a non-empty list with one number per replicate")
     if not np.isfinite(sample).all():
-        raise CorralError("a sample must be of finite numbers; some replicates came to none")
+        raise CorralError("a sample must contain only finite numbers; some replicates are infinite or NaN")
     return sample

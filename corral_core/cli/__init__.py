@@ -1,4 +1,4 @@
-"""The command line. Nothing here imports numpy, and rich only where a table is printed."""
+"""The command line. Nothing here imports numpy; rich is imported only to print tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from corral_core.errors import CorralError, Interrupted, warn_plainly
 from corral_core.registry.discovery import Plugins
 from corral_core.registry.names import get_registry
 
-# The order of the help. Each module has a function register(app).
+# In the order of the help text. Each module has a function register(app).
 COMMANDS = (
     "run",
     "compare",
@@ -37,7 +37,7 @@ COMMANDS = (
 
 
 class Group(typer.core.TyperGroup):
-    """A group that knows which plugin would bring a missing command."""
+    """A group that knows which plugin provides a missing command."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command = super().get_command(ctx, cmd_name)
@@ -58,20 +58,20 @@ def new_app() -> typer.Typer:
 
 @functools.cache
 def command_line(plugins: Plugins) -> Any:
-    """The whole command line: our own commands, then those of the plugins, which can replace none of ours."""
+    """The whole command line: the core's commands, then those of plugins, which cannot replace the core's."""
     app = new_app()
     app.callback()(corral)
     for name in COMMANDS:
         import_module(f"{__name__}.{name}").register(app)
     group: Any = typer.main.get_command(app)
     for plugin, implementation in plugins.implementations("corral_commands"):
-        # Each plugin gets an app of its own: commands that typer cannot build must not take ours with them.
+        # Each plugin gets an app of its own: commands that typer cannot build must not break the others.
         apart = new_app()
         with plugin.guard("corral_commands raised"):
             implementation(apart)
             for name, command in typer.main.get_group(apart).commands.items():
                 if name in group.commands:
-                    plugin.problems.append(f"the command {name} is ignored: there is one already")
+                    plugin.problems.append(f"the command {name} is ignored: another one has this name")
                 else:
                     group.commands[name] = command
                     plugin.brings.setdefault("command", []).append(name)
@@ -79,8 +79,8 @@ def command_line(plugins: Plugins) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `corral`: what the user can mend is one line and exit code 2."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit like any other: workers are ended on the way
+    """Run `corral`. An error that the user can fix is one line and exit code 2."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # a normal exit, which also ends the workers
     os.environ.update(ONE_THREAD)  # before numpy is imported, so that chunks give the same bits here and in workers
     warn_plainly()
     try:
@@ -95,11 +95,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         leave("Interrupted.", 130)
     except BrokenPipeError:
-        # Whoever read our output has gone: Python would complain when it flushes at exit.
+        # The reader of our output has gone: Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except SystemExit as stop:
-        if stop.code == 130:  # what typer makes of an interrupt
+        if stop.code == 130:  # typer's exit code for an interrupt
             leave("Interrupted.", 130)
         raise
 

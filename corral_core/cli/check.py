@@ -1,4 +1,4 @@
-"""`corral check`: whether a base, environment, meta or experiment keeps the rules."""
+"""`corral check`: whether a base, environment, meta or experiment follows the rules."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def check(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...", help="A base, meta, environment, experiment or TOML file, a plugin, or module:Class."
+            metavar="NAME...", help="A base, meta, environment, experiment, TOML file, plugin or module:Class."
         ),
     ],
     expect: Annotated[
         list[str] | None,
-        typer.Option(metavar="CHECK=REASON", help="A check that is known to fail, and why; may be given again."),
+        typer.Option(metavar="CHECK=REASON", help="A check that is known to fail, and why (repeatable)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask whether something keeps the rules that plugins must keep.
+    """Check that something follows the rules for plugins.
 
-    Of a plugin everything it brings is checked. The exit code is 1 where a check failed.
+    For a plugin, everything that it provides is checked. The exit code is 1 if a check failed.
     """
     from corral_core.checks.cases import check_all
     from corral_core.checks.names import subjects_of
@@ -45,7 +45,7 @@ def check(
     from corral_core.terminal import say
 
     expected = _expected(expect or [])
-    with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints has no place in our output
+    with contextlib.redirect_stdout(sys.stderr):  # keeps what plugins print out of our output
         subjects = [subject for name in names for subject in subjects_of(name)]
     found: list[tuple[Subject, list[Outcome]]] = []
     for subject in subjects:
@@ -69,7 +69,7 @@ def check(
 
 
 def _hint(names: list[str]) -> None:
-    """A base may be called like its plugin: say how to check all that the plugin brings."""
+    """If a base has the name of its plugin, say how to check the whole plugin."""
     from corral_core.checks.names import plugin_called
     from corral_core.registry.names import get_registry
     from corral_core.terminal import say
@@ -78,7 +78,7 @@ def _hint(names: list[str]) -> None:
     for name in names:
         plugin = plugin_called(name, registry) if registry.find(name) else None
         if plugin and plugin.name != name:
-            say(f"To check all that the plugin {plugin.name} brings: corral check {plugin.name}")
+            say(f"To check everything that the plugin {plugin.name} provides: corral check {plugin.name}")
 
 
 def _expected(given: list[str]) -> dict[str, str]:
@@ -87,12 +87,12 @@ def _expected(given: list[str]) -> dict[str, str]:
 
     for each in given:
         if not each.partition("=")[2].strip():
-            raise CorralError(f"--expect takes CHECK=REASON, the name of a check and why it fails, not {each!r}")
+            raise CorralError(f"--expect must be CHECK=REASON, the name of a check and why it fails, not {each!r}")
     return expectations(dict(each.split("=", 1) for each in given))
 
 
 def _show(subject: Subject, outcomes: list[Outcome]) -> None:
-    """A table, a line a check, and below it what failed and why."""
+    """Print a table with one line per check, and below it what failed and why."""
     from corral_core.cli.listing import show_table
     from corral_core.terminal import say
 

@@ -1,4 +1,4 @@
-"""`corral compare`: curves of one run or of several, side by side."""
+"""`corral compare`: curves of one or several runs, side by side."""
 
 from __future__ import annotations
 
@@ -19,19 +19,17 @@ def register(app: typer.Typer) -> None:
 def compare(
     run: Annotated[list[Path], typer.Argument(help="Folders that `corral run --out` wrote.")],
     curve: Annotated[
-        list[str] | None, typer.Option(help="Only this curve, or RUN:CURVE; may be given several times.")
+        list[str] | None, typer.Option(help="Compare only this curve, as CURVE or RUN:CURVE (repeatable).")
     ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="The curve that the others are compared with; the best unless said.")
-    ] = None,
-    at: Annotated[str | None, typer.Option(help="Only this point of a sweep, such as 1000.")] = None,
-    level: Annotated[float, typer.Option(help="Probability with which each interval holds.")] = 0.95,
-    bootstrap: Annotated[bool, typer.Option("--bootstrap", help="Bootstrap intervals of the differences.")] = False,
+    against: Annotated[str | None, typer.Option(help="Curve to compare the others with (default: the best).")] = None,
+    at: Annotated[str | None, typer.Option(help="Compare only at this point of a sweep, such as 1000.")] = None,
+    level: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
+    bootstrap: Annotated[bool, typer.Option("--bootstrap", help="Use bootstrap intervals of differences.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show which curves differ by more than chance explains.
 
-    Curves that met the same problems are compared replicate by replicate.
+    Curves that were played on the same problems are compared replicate by replicate.
     """
     from corral_core.analysis.comparison import compare as compared
 
@@ -64,7 +62,7 @@ def _print_table(table: ComparisonTable, level: float) -> None:
 
 
 def _written(interval: Interval, signed: bool = False) -> str:
-    """With a margin where both sides are alike, as those of t intervals are; otherwise from where to where."""
+    """The estimate and its margin if the interval is symmetric, as t intervals are; otherwise both ends."""
     import math
 
     from corral_core.terminal import number
@@ -81,7 +79,7 @@ def _written(interval: Interval, signed: bool = False) -> str:
 
 
 def verdict(table: ComparisonTable, row: ComparisonRow) -> str:
-    """A word or two for the table."""
+    """The verdict in a few words, for the table."""
     from corral_core.analysis.statistics import Significance
 
     better, worse = ("better", "worse") if table.regret else ("worse", "better")

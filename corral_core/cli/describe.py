@@ -1,4 +1,4 @@
-"""`corral describe`: what a base, meta, environment or experiment is, and what may be set."""
+"""`corral describe`: what a base, meta, environment or experiment is, and its parameters."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def register(app: typer.Typer) -> None:
 def describe(
     name: Annotated[str, typer.Argument(help="A base, meta, environment or experiment, or a TOML file.")],
 ) -> None:
-    """Say what anything is.
+    """Describe a base, meta, environment or experiment.
 
-    Parameters, bound and source; for an experiment, the guarantee that holds for it, and which preconditions fail.
+    Shows parameters, bound and source; for an experiment, its guarantee and which preconditions fail.
     """
     from corral_core.errors import CorralError
     from corral_core.experiments.source import is_file
@@ -69,7 +69,7 @@ def needs(meta: Any) -> list[str]:
     """What a meta-algorithm declares."""
     bounds = {
         "none": "no bound",
-        "one": "bounds, where there are any, for a rate that is auto",
+        "one": "the bounds that are known, if its rate is auto",
         "every": "every base's bound",
     }
     return [
@@ -81,7 +81,7 @@ def needs(meta: Any) -> list[str]:
 
 
 def parameter_rows(cls: Any) -> list[tuple[str, str, str]]:
-    """The name, default and meaning of everything that may be set."""
+    """The name, default and meaning of every parameter."""
     import attrs
 
     from corral_core.parsing import parameters
@@ -131,7 +131,7 @@ def _describe_experiment(name: str, plugin: str | None = None) -> None:
 
 
 def _grouped(names: list[str]) -> list[str]:
-    """Long families of names cut short: the first, the last and how many."""
+    """The names, with long families shortened to the first, the last and their number."""
     families: dict[str, list[str]] = {}
     for name in names:
         families.setdefault(name.partition("(")[0] if "=" in name else name, []).append(name)
@@ -148,7 +148,7 @@ def _print_guarantee(point: Point, guarantee: Guarantee) -> None:
     say(f"regret of order {guarantee.formula}", "  ", "    ")
     say(f"row of the table: {guarantee.row}; constants and logarithms are left out", "  ", "    ")
     if not guarantee.promises:
-        say("No base has a bound below linear, so it promises nothing.", "  ")
+        say("No base has a bound below linear, so the theorem promises nothing.", "  ")
     everyone = len(point.curve(guarantee.curve).bases)
     for promise in guarantee.promises:
         who = "any base" if len(promise.bases) == everyone else " or ".join(_grouped(list(promise.bases)))
@@ -164,11 +164,11 @@ def _print_guarantee(point: Point, guarantee: Guarantee) -> None:
         say(f"{marks[condition.holds]} {condition.text}", "    ", " " * 13)
     if not guarantee.holds:
         bounded = all(point.curve(guarantee.curve).told(point.problem, point.horizon).bounds)
-        more = "preset theory switches on what it can" if bounded else "preset theory refuses bases without a bound"
-        say(f"So the theorem does not apply as the experiment stands; {more}.", "  ")
+        more = "the preset theory enables what it can" if bounded else "the preset theory refuses bases without a bound"
+        say(f"So the theorem does not apply to this experiment; {more}.", "  ")
     if guarantee.vacuous:
         say(
-            f"Vacuous at this horizon: with literal bounds it allows more than {number(guarantee.most)}, the regret "
-            "of losing everything at every play.",
+            f"Vacuous at this horizon: with literal bounds the theorem allows more than {number(guarantee.most)}, the "
+            "regret of losing everything at every play.",
             "  ",
         )

@@ -8,5 +8,5 @@ from corral_core.cli.listing import AsJson, show
 def register(app: typer.Typer) -> None:
     @app.command("list-bases")
     def list_bases(as_json: AsJson = False) -> None:
-        """List the base algorithms that are installed."""
+        """List the installed base algorithms."""
         show("base", as_json)

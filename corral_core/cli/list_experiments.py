@@ -8,5 +8,5 @@ from corral_core.cli.listing import AsJson, show
 def register(app: typer.Typer) -> None:
     @app.command("list-experiments")
     def list_experiments(as_json: AsJson = False) -> None:
-        """List the experiments that are installed."""
+        """List the installed experiments."""
         show("experiment", as_json)

@@ -1,4 +1,4 @@
-"""What the listings share: a table for people, JSON for programs."""
+"""What listings have in common: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def show(kind: Kind, as_json: bool) -> None:
     elif entries:
         show_table(("name", "summary", "plugin"), [(entry.name, entry.summary, entry.plugin) for entry in entries])
     else:
-        print(f"There is no {kind} yet; corral-mab brings some: pip install corral-mab, or see corral plugins")
+        print(f"No {kind} is installed; corral-mab provides some: pip install corral-mab, or see `corral plugins`")
 
 
 def show_json(rows: Sequence[object]) -> None:
@@ -35,7 +35,7 @@ def show_json(rows: Sequence[object]) -> None:
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Console:
-    """Print a table; in a pipe every row stays on one line. With `numbers`, all columns but the first hold them."""
+    """Print a table; in a pipe every row stays on one line. `numbers`: all columns but the first are numbers."""
     from rich.console import Console
     from rich.table import Table
 
@@ -46,7 +46,7 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
         header = [title.replace(" (", "\n(") for title in header]  # leaves room for the names in the first column
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for place, title in enumerate(header):
-        wraps = numbers or title in ("summary", "brings", "demands")
+        wraps = numbers or title in ("summary", "provides", "demands")
         table.add_column(title, justify="right" if numbers and place else "left", overflow="fold", no_wrap=not wraps)
     for row in rows:
         table.add_row(*row)

@@ -9,7 +9,7 @@ from corral_core.registry.names import get_registry
 def register(app: typer.Typer) -> None:
     @app.command("plugins")
     def plugins(as_json: AsJson = False) -> None:
-        """List the plugins, and what is wrong with them."""
+        """List the installed plugins and their problems."""
         records = get_registry().plugins.records()
         if as_json:
             show_json([{**record._asdict(), "brings": dict(record.brings)} for record in records])
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
         for record in records:
             brings = ", ".join(f"{len(names)} {kind}{'s' * (len(names) > 1)}" for kind, names in record.brings.items())
             rows.append((record.name, record.version, record.status, brings or "nothing"))
-        console = show_table(("plugin", "version", "status", "brings"), rows)
+        console = show_table(("plugin", "version", "status", "provides"), rows)
         problems = [f"{record.name}: {problem}" for record in records for problem in record.problems]
         if problems:
             console.print("", *problems, sep="\n")

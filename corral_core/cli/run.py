@@ -1,4 +1,4 @@
-"""`corral run`: play an experiment and say what came of it."""
+"""`corral run`: play an experiment and show its results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from corral_core.experiments.point import Point
     from corral_core.runs.results import Result
 
-AHEAD = 4  # workers that start at once; more start when the experiment is known
+AHEAD = 4  # workers that start immediately; more start when the experiment is known
 
 
 def register(app: typer.Typer) -> None:
@@ -27,22 +27,26 @@ def run(
         typer.Argument(help="A TOML file, a name from `corral list-experiments`, or the folder of an interrupted run."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder that keeps the curves of every replicate; a run in it is resumed.")
+        Path | None, typer.Option(help="Folder for the curves of every replicate; a run in it is resumed.")
     ] = None,
-    replicates: Annotated[int | None, typer.Option(help="Replicates of every curve.")] = None,
-    horizon: Annotated[int | None, typer.Option(help="Plays of every replicate.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
+    replicates: Annotated[
+        int | None, typer.Option(help="Number of replicates of each curve (default: the experiment's).")
+    ] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="Number of plays of each replicate (default: the experiment's).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all randomness (default: the experiment's).")] = None,
     engine: Annotated[
-        str, typer.Option(help="Where chunks run: serial, processes, or an engine of a plugin.")
+        str, typer.Option(help="Where chunks run: serial, processes, or an engine from a plugin.")
     ] = "processes",
     workers: Annotated[int | None, typer.Option(help="Number of worker processes (default: one per core).")] = None,
     mixed_versions: Annotated[
-        bool, typer.Option("--mixed-versions", help="Resume a run that other versions began.")
+        bool, typer.Option("--mixed-versions", help="Resume a run even if versions have changed since it began.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play an experiment and show what it cost."""
+    """Play an experiment and show its results."""
     from corral_core.engines.machine import cores
     from corral_core.engines.workers import started_ahead
     from corral_core.errors import CorralError
@@ -68,7 +72,7 @@ def run(
 
 
 def _experiment(name: str, out: Path | None, **changed: Any) -> tuple[Experiment, Path | None]:
-    """What is played, and where it is kept: an experiment, or the folder of an interrupted run."""
+    """What is played and where it is kept: an experiment, or the folder of an interrupted run."""
     from corral_core.errors import CorralError
     from corral_core.experiments.experiment import Experiment, load_experiment
     from corral_core.experiments.point import parse_point
@@ -79,7 +83,9 @@ def _experiment(name: str, out: Path | None, **changed: Any) -> tuple[Experiment
     from corral_core.runs.run import Run
 
     if out is not None or any(value is not None for value in changed.values()):
-        raise CorralError(f"{name} is a run; it is resumed as it is, so leave out --out and other settings")
+        raise CorralError(
+            f"{name} is a run and is resumed with its own settings; leave out --out, --replicates, --horizon and --seed"
+        )
     points = tuple(parse_point(point.source) for point in Run.open(Path(name)).points)
     return Experiment(points), Path(name)
 
@@ -110,7 +116,7 @@ def _how_to_resume(out: Path | None) -> str:
     from corral_core.runs.run import Run
 
     if out is None:
-        return "Nothing was kept; with --out FOLDER a run can be resumed later."
+        return "Nothing was kept; with --out FOLDER you can resume a run later."
     if not (out / "experiment.json").exists():
         return "Nothing had begun."
     run = Run.open(out)
@@ -185,7 +191,7 @@ def _measured(results: list[Result]) -> str:
 
 
 def _mean_and_error(result: Result) -> tuple[str, str]:
-    """The standard error is empty where there is only one replicate."""
+    """The mean and its standard error, which is empty if there is only one replicate."""
     from corral_core.terminal import number
 
     measured = result.measured

@@ -1,1 +1,1 @@
-"""Where chunks of replicates run: here, or in worker processes."""
+"""Where chunks of replicates run: in this process, or in worker processes."""

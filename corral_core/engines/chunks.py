@@ -1,7 +1,7 @@
 """A chunk of replicates: a pure function of point, curve and chunk number.
 
-Instances and plays draw from (seed, chunk number) alone and choices from (seed, chunk number, curve). So all curves
-meet the same problems and the same luck, and nothing depends on where or in which order chunks run.
+Instances and plays draw from (seed, chunk number) only, choices from (seed, chunk number, curve). So all curves get the
+same problems and the same randomness of plays, and results do not depend on where or in which order chunks run.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from corral_core.simulation.simulate import simulate
 
 @attrs.frozen
 class Task:
-    """Which chunk of which curve of which point."""
+    """One chunk of one curve of one point."""
 
     point: int  # number of the point
     curve: str
     chunk_number: int
     rows: int  # replicates of the chunk
-    plays: int  # of every replicate
+    plays: int  # per replicate
 
     @property
     def work(self) -> int:
-        """Plays of all its replicates."""
+        """Plays of all its replicates together."""
         return self.rows * self.plays
 
     @property
@@ -65,12 +65,12 @@ def tasks(points: Sequence[Cut]) -> list[Task]:
 
 
 def chunk_count(point: Cut) -> int:
-    """How many chunks the replicates make."""
+    """Number of chunks of a point."""
     return -(-point.replicates // point.chunk_size)
 
 
 def rows_of(point: Cut, chunk_number: int) -> int:
-    """How many replicates a chunk has; the last one may have fewer."""
+    """Number of replicates of a chunk; the last one may have fewer."""
     return min(point.chunk_size, point.replicates - chunk_number * point.chunk_size)
 
 

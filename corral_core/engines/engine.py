@@ -1,4 +1,4 @@
-"""Where chunks run. An engine takes tasks and yields what became of them, in whatever order they finish."""
+"""Where chunks run. An engine takes tasks and yields their outcomes in the order in which they finish."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Done(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A task that was given up, and why; the others go on."""
+    """A task that was given up, and why. The other tasks continue."""
 
     task: Task
     reason: str
 
 
 def run_task(point: Point, task: Task, played: Callable[[Progress], None] = lambda _: None) -> Done:
-    """One task, here and now; `played` hears of about two hundred moments of it, in this thread."""
+    """Run one task in this thread. `played` is called at each of its about two hundred checkpoints."""
     begun = perf_counter()
 
     def progress(point: int, plays: int, record: Record) -> None:
@@ -49,4 +49,4 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, points: Sequence[Point], tasks: Sequence[Task], watch: Watch) -> Generator[Done | Lost, None, None]:
-        """Every task once. Closing the generator stops the workers."""
+        """Run every task once and yield its outcome. Closing the generator stops the workers."""

@@ -1,4 +1,4 @@
-"""What a process that plays chunks asks of the machine: one BLAS thread, freed memory kept, the number of cores.
+"""How a process that plays chunks uses the machine: one BLAS thread, memory that is kept, the number of cores.
 
 Keep this module light: `corral --help` imports it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-# Set before numpy is imported, these keep BLAS to one thread.
+# If set before numpy is imported, these limit BLAS to one thread.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -19,15 +19,15 @@ ONE_THREAD = dict.fromkeys(
     "1",
 )
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h has them
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as in malloc.h
 KEPT = 256 << 20  # bytes
 
 
 def keep_freed_memory() -> None:
-    """Ask glibc to keep freed memory for the next play; elsewhere nothing happens.
+    """Ask glibc to keep freed memory for the next play; do nothing on other systems.
 
-    By itself it may give every array of a few hundred kilobytes back to the kernel and ask for it again at the next
-    play: LinUCB with 500 rows and 50 arms was seen to take twice its time, half of it in page faults.
+    By default it may return every array of a few hundred kilobytes to the kernel and request it again at the next play:
+    LinUCB with 500 rows and 50 arms was seen to take twice as long, half of it in page faults.
     """
     try:
         import ctypes

@@ -1,4 +1,4 @@
-"""Chunks run in processes of their own, as many at a time as there are workers."""
+"""Run chunks in worker processes, as many at a time as there are workers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _points: dict[int, Point] = {}
 
 
 def _work(source: dict[str, Any], task: Task, played: Callable[[Progress], None]) -> Done:
-    """In a worker, which sees the points of one run only and so parses each once."""
+    """Run a task in a worker. A worker sees only the points of one run, so it parses each of them once."""
     if task.point not in _points:
         _points[task.point] = parse_point(source)
     return run_task(_points[task.point], task, played)
 
 
 class Processes(Engine):
-    """In worker processes, each with one thread."""
+    """Runs chunks in worker processes, each with one thread."""
 
     def run(self, points: Sequence[Point], tasks: Sequence[Task], watch: Watch) -> Generator[Done | Lost, None, None]:
         team = _Team(points, tasks, max(1, min(self.workers, len(tasks))))
@@ -47,7 +47,7 @@ class Processes(Engine):
 
 
 def longest_first(points: Sequence[Point], tasks: Sequence[Task]) -> list[Task]:
-    """So that no worker idles at the end; of tasks with as many plays, those that hold the most memory take longest."""
+    """Tasks with most plays first, then most memory (these take longest), so that no worker idles at the end."""
     sizes = {
         (number, curve.name): bytes_per_row(point.environment, [curve], point.horizon)
         for number, point in enumerate(points)
@@ -60,7 +60,7 @@ Heard = Progress | Done | Lost | str | BaseException
 
 
 class _Team:
-    """Workers, each with a thread here that hands it tasks and hears what it says."""
+    """Workers, each with a thread in this process that sends it tasks and receives its messages."""
 
     def __init__(self, points: Sequence[Point], tasks: Sequence[Task], size: int) -> None:
         self._points = points
@@ -68,13 +68,13 @@ class _Team:
         self._workers: set[Worker] = set()
         self._changing = threading.Lock()
         self._stopped = False
-        # So short that what was played cannot pile up in front of a slow disk.
+        # Short, so that results cannot pile up if the disk is slow.
         self._heard: queue.Queue[Heard | None] = queue.Queue(size)
-        # Daemons: not even a second interrupt in the middle of the first makes anyone wait for them.
+        # Daemons: Python does not wait for them, even if a second interrupt arrives during the first.
         self._threads = [threading.Thread(target=self._attend, daemon=True) for _ in range(size)]
 
     def work(self) -> Iterator[Heard]:
-        """Whatever is heard, until no task is left."""
+        """Yield every message until no task is left."""
         for thread in self._threads:
             thread.start()
         attending = len(self._threads)
@@ -86,17 +86,17 @@ class _Team:
                 yield heard
 
     def stop(self) -> None:
-        """End every worker, whatever it is at."""
+        """Kill every worker, whatever it is doing."""
         with self._changing:
             self._stopped = True
             for worker in self._workers:
                 worker.stop()
         while any(thread.is_alive() for thread in self._threads):
-            with contextlib.suppress(queue.Empty):  # a thread may have more to say than there is room for
+            with contextlib.suppress(queue.Empty):  # a thread may be waiting for room in the queue
                 self._heard.get(timeout=0.01)
 
     def _attend(self) -> None:
-        """One worker's thread; a worker that dies is replaced, and its task tried once more."""
+        """The thread of one worker. A worker that dies is replaced, and its task is retried once."""
         worker = None
         try:
             while not self._stopped:
@@ -116,7 +116,7 @@ class _Team:
                         if self._stopped:
                             return
                         if attempt == 1:
-                            self._heard.put(f"the worker of {task.words} {died}; that chunk is tried once more")
+                            self._heard.put(f"the worker of {task.words} {died}; its chunk is retried once")
                         else:
                             self._heard.put(Lost(task, f"its worker {died}, twice"))
         except BaseException as raised:
@@ -128,7 +128,7 @@ class _Team:
     def _hire(self) -> Worker:
         with self._changing:
             if self._stopped:
-                raise Died("was not needed any more")
+                raise Died("is no longer needed")
             worker = hire()
             self._workers.add(worker)
             return worker

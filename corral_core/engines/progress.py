@@ -1,4 +1,4 @@
-"""Watching a run: what engines tell while they work, and who listens."""
+"""The progress of a run: what engines report, and the class that receives it."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from corral_core.engines.chunks import Task
 
 
 class Progress(NamedTuple):
-    """Where a chunk stands: means over its replicates after so many plays."""
+    """The state of a chunk: means over its replicates after this many plays."""
 
     task: Task
     plays: int
-    regret: float | None  # None where nobody knows it
+    regret: float | None  # None if the environment does not report regret
     reward: float
     probabilities: tuple[float, ...]  # of the bases
 
 
 class Watch:
-    """Hears of everything that happens in a run; this one keeps it to itself."""
+    """Receives everything that happens in a run; this one shows nothing."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The run has ended, one way or the other."""
+        """The run has ended, successfully or not."""
 
     def played(self, progress: Progress) -> None:
-        """A chunk got on."""
+        """A chunk has advanced."""
 
     def finished(self, task: Task) -> None:
-        """A chunk is done, now or before this run."""
+        """A chunk is finished, now or before the run was resumed."""
 
     def lost(self, task: Task) -> None:
-        """A chunk is given up; trouble says why."""
+        """A chunk is given up; `trouble` receives the reason."""
 
     def trouble(self, sentence: str) -> None:
-        """Something went wrong that the run survives."""
+        """Something went wrong, but the run continues."""

@@ -1,4 +1,4 @@
-"""Chunks run here, one after the other."""
+"""Run chunks in this process, one after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corral_core.experiments.point import Point
 
 
 class Serial(Engine):
-    """In this process."""
+    """Runs chunks in this process."""
 
     def run(self, points: Sequence[Point], tasks: Sequence[Task], watch: Watch) -> Generator[Done | Lost, None, None]:
         keep_freed_memory()

@@ -1,9 +1,9 @@
-"""A worker: a Python process with one thread, which takes one call at a time and ends with whoever started it.
+"""A worker: a Python process with one thread that handles one call at a time and ends when its parent ends.
 
-Calls and answers are pickled through two pipes of their own: what plugins print goes to standard error, and there is
-nothing to be read from standard input. A worker starts from nothing but `sys.path`, so that the script that started it
-needs no `if __name__ == "__main__"`; it is in a session of its own, so that an interrupt from the terminal is its
-parent's to handle. Keep this module light: a command starts workers before it imports numpy.
+Calls and answers are pickled through two pipes of their own: what plugins print goes to standard error, and standard
+input is empty. A worker receives only `sys.path` at the start, so the script that started it needs no
+`if __name__ == "__main__"`. It runs in a session of its own, so an interrupt from the terminal reaches only its parent.
+Keep this module light: a command starts workers before it imports numpy.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from corral_core.engines import processes
 from corral_core.engines.workers import serve
 serve(calls, answers)
 """
-PATIENCE = 5.0  # seconds for a process that has closed its pipe to end
+PATIENCE = 5.0  # seconds that a process may take to end after it has closed its pipe
 
 
-class Died(Exception):  # noqa: N818 - it is the worker's end, not an error of the call
+class Died(Exception):  # noqa: N818 - the worker has ended; the call itself is not wrong
     """A worker ended in the middle of a call; the message says how."""
 
 
@@ -61,11 +61,11 @@ class Worker:
         finally:
             os.close(read_call)
             os.close(write_answer)
-        with contextlib.suppress(Died):  # then the first call says so
+        with contextlib.suppress(Died):  # the first call will report it
             self._send(sys.path)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-        """What the function says with its last argument, and at the end what it returns."""
+        """Yield what the function passes to its last argument, a callback, and finally what it returns."""
         self._send((function, arguments))
         while True:
             try:
@@ -79,11 +79,11 @@ class Worker:
                 return
 
     def stop(self) -> None:
-        """Send it the signal that nothing can resist."""
+        """Send the kill signal, which a process cannot ignore."""
         self._process.kill()
 
     def kill(self) -> None:
-        """End it, whatever it is at, and wait until it has ended."""
+        """Kill the process, whatever it is doing, and wait until it has ended."""
         self.stop()
         self._process.wait()
         self._close()
@@ -96,7 +96,7 @@ class Worker:
             raise Died(self._end()) from None
 
     def _end(self) -> str:
-        """How it ended; at the latest now."""
+        """How the process ended; if it still runs, it is killed first."""
         try:
             code = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -107,8 +107,8 @@ class Worker:
             return f"ended with exit code {code}"
         with contextlib.suppress(ValueError):
             name = signal.Signals(-code).name
-            return f"was ended by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
-        return f"was ended by signal {-code}"
+            return f"was killed by {name}" + (", perhaps out of memory" if name == "SIGKILL" else "")
+        return f"was killed by signal {-code}"
 
     def _close(self) -> None:
         for pipe in (self._calls, self._answers):
@@ -121,7 +121,7 @@ _spare: list[Worker] = []
 
 @contextmanager
 def started_ahead(count: int) -> Iterator[None]:
-    """Workers that import what they need while we still do; those that nobody hires end with the block."""
+    """Start workers early, so that they import while this process does. Unused ones end with the block."""
     try:
         _spare.extend(Worker() for _ in range(count))
         yield
@@ -155,7 +155,7 @@ def serve(calls: IO[bytes], answers: IO[bytes]) -> None:
         try:
             returned = function(*arguments, lambda value: answer("said", value))
         except SystemExit as stop:
-            os._exit(stop.code if isinstance(stop.code, int) else 1)  # whatever threads a plugin has left
+            os._exit(stop.code if isinstance(stop.code, int) else 1)  # even if a plugin has left threads running
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
             answer("raised", _portable(error))
@@ -164,7 +164,7 @@ def serve(calls: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def _listen(calls: IO[bytes], waiting: queue.SimpleQueue[Any]) -> None:
-    """Whatever keeps a call from being heard, a parent that is gone above all, ends the worker."""
+    """Receive calls. Whatever prevents that, above all a parent that is gone, ends the worker."""
     try:
         while True:
             waiting.put(pickle.load(calls))
@@ -177,7 +177,7 @@ def _listen(calls: IO[bytes], waiting: queue.SimpleQueue[Any]) -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error itself, or one that says the same where it cannot be pickled."""
+    """The error itself, or one with the same text if it cannot be pickled."""
     try:
         copy = pickle.loads(pickle.dumps(error))
         assert isinstance(copy, Exception)

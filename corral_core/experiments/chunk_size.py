@@ -1,7 +1,7 @@
 """The size of chunks: how many replicates advance together.
 
-At most 512, and no more than fit into about 400 MB by the estimate of `simulation.memory`. The replicates are cut into
-as few chunks as that allows, all of about the same size.
+At most 512, and no more than fit into about 400 MB according to `simulation.memory`. The replicates are cut into as few
+chunks as possible, all of about the same size.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def chunk_size(environment: Environment, curves: Sequence[Curve], horizon: int, 
     """Replicates per chunk."""
     try:
         each = bytes_per_row(environment, curves, horizon)
-    except (MemoryError, OverflowError, ValueError) as problem:  # numpy's words for arrays that are far too large
+    except (MemoryError, OverflowError, ValueError) as problem:  # what numpy raises for arrays that are far too large
         raise CorralError(f"{where}: one replicate cannot be set up: {problem}") from None
     most = max(1, min(MOST_REPLICATES, MOST_BYTES // each))
     chunks = -(-replicates // most)

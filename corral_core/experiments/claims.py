@@ -1,8 +1,8 @@
 """Claims as written: what a paper says about an experiment.
 
-    open = ["the horizon is not stated: 10,000 plays"]   # what the paper leaves open, and what was taken
+    open = ["the horizon is not stated: 10,000 plays"]   # what the paper leaves open, and what was chosen
     quick = { replicates = 64 }                          # a smaller version: replicates, horizon, or the sweep's values
-    band = 0.3                                           # how many standard deviations its figure shades; 1 unless said
+    band = 0.3                                           # standard deviations that its figure shades (default: 1)
 
     [[claims]]
     of = "Figure 1, left"
@@ -11,18 +11,18 @@
 
 A claim has one test:
 
-    less = ["a", "b", "c"]          mean regret of a below that of b, and so on
+    less = ["a", "b", "c"]          mean regret of a is below that of b, and so on
     wider = ["a", "b"]              the final regret of a has a larger standard deviation than that of b
-    at_least = { a = 1.5 }          mean regret of a at least so much
-    at_most = { a = 100 }           mean regret of a at most so much
+    at_least = { a = 1.5 }          mean regret of a is at least 1.5
+    at_most = { a = 100 }           mean regret of a is at most 100
     exponent = { a = 0.5 }          the regret of a grows at most like T^0.5, in a sweep of the horizon
     either = [{ less = ["a", "b"], at = "..." }, ...]    at least one of these holds
 
-A test is made at every point of a sweep, or at the one that `at` names. `reading = true` marks what is not in the
-paper's own words. Every number has an interval over replicates, paired where curves are compared. The k numbers behind
-a claim have intervals at the level 1 - 0.05/k (Bonferroni), so that all of them hold at once with at least 95%. A claim
-agrees or disagrees if the whole interval does; otherwise, or if a number is missing, it is undecided. corral-report
-judges claims; they are no part of what is played.
+A test is applied at every point of a sweep, or only at the one that `at` names. `reading = true` marks a claim that is
+not in the paper's own words. Every number has an interval over replicates, paired if curves are compared. The k numbers
+behind a claim have intervals at level 1 - 0.05/k (Bonferroni), so that all of them hold at once with probability at
+least 95%. A claim agrees or disagrees if the whole interval does; otherwise, or if a number is missing, it is
+undecided. corral-report judges claims; they do not affect what is played.
 """
 
 from __future__ import annotations
@@ -38,45 +38,45 @@ from corral_core.suggestions import suggestion
 
 WORDS = ("claims", "open", "quick", "band")  # the keys of an experiment file that are read here
 TESTS = ("less", "wider", "at_least", "at_most", "exponent", "either")
-FEWEST = 3  # replicates below which a standard deviation says nothing, and horizons below which an exponent does not
+FEWEST = 3  # minimum number of replicates for a standard deviation, and of horizons for an exponent
 
 
 @attrs.frozen
 class ClaimTest:
-    """One test of a claim; of `either`, several."""
+    """One test of a claim; `either` contains several."""
 
     kind: str
     curves: tuple[str, ...] = ()
-    limits: tuple[float, ...] = ()  # one a curve, where the test has a number
-    at: str = ""  # the one point where it is made; at all of them where it is empty
+    limits: tuple[float, ...] = ()  # one per curve; empty if the test has no numbers
+    at: str = ""  # the only point that is tested; empty: every point
     some_of: tuple[ClaimTest, ...] = ()
 
 
 @attrs.frozen
 class Claim:
-    """What a paper says."""
+    """A statement of a paper, and how to test it."""
 
-    of: str  # the item of the paper
+    of: str  # the item of the paper, such as "Figure 1, left"
     says: str
     test: ClaimTest
-    reading: bool = False  # whether it is a reading, rather than the paper's own words
+    reading: bool = False  # whether it is an interpretation, not the paper's own words
 
 
 @attrs.frozen
 class Stated:
-    """What an experiment file says beside what is to be played."""
+    """The parts of an experiment file that do not affect what is played."""
 
     claims: tuple[Claim, ...] = ()
-    open: tuple[str, ...] = ()  # what the paper leaves open, and what was taken
-    quick: dict[str, Any] = attrs.field(factory=dict)  # what a smaller version changes
-    band: float = 1.0  # standard deviations around a mean that its figure shades
+    open: tuple[str, ...] = ()  # what the paper leaves open, and what was chosen
+    quick: dict[str, Any] = attrs.field(factory=dict)  # the keys that the smaller version changes
+    band: float = 1.0  # standard deviations around the mean that its figure shades
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 
 def stated(source: Mapping[str, Any]) -> Stated:
-    """The claims of an experiment's source, checked but for the names of its curves."""
+    """Read the claims of an experiment's source and check everything but the names of curves and points."""
     where = f"experiment {source.get('name', '(without a name)')}"
     tables = source.get("claims", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
@@ -90,16 +90,18 @@ def stated(source: Mapping[str, Any]) -> Stated:
 
 
 def check(found: Stated, points: Iterable[tuple[str, int, Sequence[str]]], where: str) -> None:
-    """Refuse a claim about a curve or a point that is not there; a point has a name, a horizon and curves."""
+    """Refuse claims about unknown curves or points. Each point is its name, its horizon and the names of its curves."""
     points = list(points)
     names = {at: curves for at, _, curves in points}
     for test in (each for claim in found.claims for each in (claim.test, *claim.test.some_of)):
         if test.at and test.at not in names:
-            raise CorralError(f"{where}: a claim is made at {test.at!r}, no swept point{suggestion(test.at, names)}")
+            raise CorralError(f"{where}: claim refers to an unknown point {test.at!r}{suggestion(test.at, names)}")
         for curve in test.curves:
             for at in [test.at] if test.at else names:
                 if curve not in names[at]:
-                    raise CorralError(f"{where}: a claim names {curve!r}, no curve{suggestion(curve, names[at])}")
+                    raise CorralError(
+                        f"{where}: claim refers to an unknown curve {curve!r}{suggestion(curve, names[at])}"
+                    )
         if test.kind == "exponent" and len({horizon for _, horizon, _ in points}) < FEWEST:
             raise CorralError(f"{where}: a claim about an exponent needs a sweep of at least three horizons")
 
@@ -128,13 +130,13 @@ def _test(table: Any, where: str) -> ClaimTest:
     given, at = table[kind], convert(table.get("at", ""), str, f"{where}: at")
     where = f"{where}: {kind}"
     if at and kind in ("exponent", "either"):
-        raise CorralError(f"{where} takes no at: it is about all points, or each of its tests has its own")
+        raise CorralError(f"{where}: `at` is not allowed here; inside `either`, set it per test")
     if kind == "either":
         if not isinstance(given, list) or len(given) < 2:
             raise CorralError(f"{where} must be a list of at least two tests")
         tests = tuple(_test(each, f"{where}[{number}]") for number, each in enumerate(given))
         if any(test.kind in ("either", "exponent") for test in tests):
-            raise CorralError(f"{where} takes tests that are made at a point: less, wider, at_least or at_most")
+            raise CorralError(f"{where} may only contain less, wider, at_least or at_most")
         return ClaimTest(kind, some_of=tests)
     if kind in ("less", "wider"):
         curves = convert(given, tuple[str, ...], where)
@@ -151,7 +153,7 @@ def _test(table: Any, where: str) -> ClaimTest:
 def _band(source: Mapping[str, Any], where: str) -> float:
     band: float = convert(source.get("band", 1.0), float, f"{where}: band")
     if not 0 < band <= 100:
-        raise CorralError(f"{where}: band must be a positive number of standard deviations, 100 at most, not {band:g}")
+        raise CorralError(f"{where}: band must be a number of standard deviations above 0, at most 100, not {band:g}")
     return band
 
 
@@ -162,5 +164,5 @@ def _quick(source: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise CorralError(f"{where} must be a table with replicates, horizon or sweep")
     check_keys(quick, ["replicates", "horizon", "sweep"], where)
     if "sweep" in quick and "sweep" not in source:
-        raise CorralError(f"{where}: sweep would give other values to a sweep, and there is none")
+        raise CorralError(f"{where}: sweep changes the values of a sweep, but the experiment has none")
     return dict(quick)

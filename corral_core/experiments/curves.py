@@ -37,7 +37,7 @@ def tables_of(value: Any, where: str) -> list[dict[str, Any]]:
 
 
 def made(kind: Kind, value: Any, where: str) -> Any:
-    """The thing that a table with a name and parameters describes."""
+    """The object that a table with a name and parameters describes."""
     table = _table(value, f"{where}: {kind}")
     name = table.pop("name")
     return build(get_registry().load(kind, name), table, f"{where}: {bare(name)}")
@@ -48,7 +48,7 @@ Shown = Mapping[tuple[Kind, str], str]
 
 
 def shown_names(source: Mapping[str, Any]) -> dict[tuple[Kind, str], str]:
-    """How names are shown in labels: bare, unless the source uses things of two plugins by that name."""
+    """How names are shown in labels: without the plugin, unless the source uses that name from two plugins."""
     compare = source.get("compare")
     compare = compare if isinstance(compare, Mapping) else {}
     lists: dict[Kind, list[Any]] = {
@@ -67,7 +67,7 @@ def shown_names(source: Mapping[str, Any]) -> dict[tuple[Kind, str], str]:
 def bases_of(
     value: Any, problem: Problem, where: str, shown_as: Shown, taken: Sequence[str] = ()
 ) -> list[tuple[str, Base]]:
-    """Every base with its label, grids expanded; a name that is taken, or not the only one, shows its parameters."""
+    """Every base with its label, grids expanded. A name that is taken or used more than once shows its parameters."""
     found: list[tuple[str, Base]] = []
     tables = tables_of(value, where)
     names = [shown_as["base", table["name"]] for table in tables]
@@ -111,7 +111,7 @@ def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tup
 def curves_of(
     source: Mapping[str, Any], bases: list[tuple[str, Base]], problem: Problem, where: str, shown_as: Shown
 ) -> list[Curve]:
-    """Every curve of a point, each with a name of its own."""
+    """Every curve of a point, each with a unique name."""
     compare = source.get("compare", {})
     if not isinstance(compare, Mapping):
         raise CorralError(f"{where}: compare must be a table")
@@ -123,7 +123,7 @@ def curves_of(
         curves += _alone("plain", extra, f"{where}: compare.bases")
     names = [curve.name for curve in curves]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CorralError(f"{where} would draw {twice[0]!r} twice; remove one, or give it other parameters")
+        raise CorralError(f"{where} has the curve {twice[0]!r} twice; remove one, or give it other parameters")
     if not curves:
         raise CorralError(f"{where} has nothing to play: give it a meta, or compare bases alone")
     return curves

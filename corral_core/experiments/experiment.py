@@ -6,7 +6,7 @@
     replicates = 64
     seed = 1
     preset = "paper"                     # paper, theory or practice
-    options = { bias = 1.0 }             # plain options, over the preset's
+    options = { bias = 1.0 }             # single options, which override the preset's
 
     [environment]
     name = "bernoulli-arms"
@@ -23,15 +23,15 @@
     [compare]
     alone = "plain"                      # each base alone: plain, smooth, both or none
     bases = [{ name = "ucb" }]           # other bases alone
-    metas = [{ name = "exp3p" }]         # other metas over the same bases, with a preset of their own if wanted
+    metas = [{ name = "exp3p" }]         # other metas over the same bases; each may have its own preset
     presets = ["practice"]               # the same meta under other presets
 
     [sweep]                              # one axis: "horizon", "bases" (how many), or a dotted name like "meta.eta"
     parameter = "horizon"
     values = [1000, 10000, 100000]
 
-Wherever a number may stand, "horizon" or "2 * horizon" follows the horizon. What a paper says about the experiment
-may stand beside all this (`experiments/claims.py`); it is checked, but it is no part of what is played.
+Any number may be written as "horizon" or "2 * horizon", and then follows the horizon. The file may also contain what a
+paper says about the experiment (`experiments/claims.py`); this is checked, but does not affect what is played.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _as_tuple(points: Iterable[Point]) -> tuple[Point, ...]:
 
 @attrs.frozen
 class Experiment:
-    """What a file describes: its points, one unless an axis is swept, and what a paper says about it."""
+    """What a file describes: its points (one, unless an axis is swept) and what a paper says about it."""
 
     points: tuple[Point, ...] = attrs.field(converter=_as_tuple)
     stated: Stated = attrs.field(factory=Stated)
@@ -91,7 +91,7 @@ def load_experiment(name: str, *, quick: bool = False, **overrides: Any) -> Expe
         source.table["sweep"] = {**source.table["sweep"], "values": changed.pop("sweep")}
     wanted = {key: value for key, value in overrides.items() if value is not None}
     points = _points(source, changed | wanted)
-    if not wanted:  # with another horizon or fewer points, a claim may be about something that is not there
+    if not wanted:  # with another horizon or fewer points, a claim may be about something that does not exist
         check(found, [(point.at, point.horizon, point.names) for point in points], f"experiment {points[0].name}")
     return Experiment(points, found)
 

@@ -20,7 +20,7 @@ import numpy as np
 from corral_core.errors import CorralError
 from corral_core.parsing import check_keys, shown
 
-MOST = 10_000  # values of a grid
+MOST = 10_000  # maximum number of values of a grid
 FOLLOWS = re.compile(r"^\s*(?:(\d+(?:\.\d+)?)\s*\*\s*)?horizon\s*$")
 
 
@@ -58,7 +58,7 @@ def expand(grid: Any, where: str) -> list[Any]:
     else:
         raise CorralError(f"{where} must be a list, geometric or powers-of-two, not {shown(dict(grid))}")
     if not values:
-        raise CorralError(f"{where} is a grid of nothing; give it at least one value")
+        raise CorralError(f"{where} is an empty grid; give it at least one value")
     return values
 
 
@@ -66,7 +66,7 @@ def product(grids: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     """Every combination of the values of several grids."""
     columns = [[(name, value) for value in expand(grid, f"{where}.{name}")] for name, grid in grids.items()]
     if math.prod(map(len, columns)) > MOST:
-        raise CorralError(f"{where} has more than {MOST:,} combinations; take some values out")
+        raise CorralError(f"{where} has more than {MOST:,} combinations; remove some values")
     return [dict(combination) for combination in itertools.product(*columns)]
 
 

@@ -2,9 +2,9 @@
 
 Theorem 4.11 of Pacchiano et al. 2020: smoothed bases, bias U_j(s)/s, the base test and (for CORRAL) restarts, with
 delta <= 1/sqrt(T); if some base is adapted and U_*(T) = c T^alpha, alpha in [1/2, 1), then the regret is of the order
-of the paper's table. A term of U that is linear in s, like that of misspecification, is added as it is (the paper's
+of the paper's table. A term of U that is linear in s, like that of misspecification, is added unchanged (the paper's
 theorem on misspecified contextual linear bandits). Assumption 2.1 has mean rewards in [-1, 1] and 1-sub-Gaussian
-noise, so bounds are measured in half the reward range here.
+noise, so bounds are measured here in units of half the reward range.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from corral_core.simulation.curve import Curve
 
 @attrs.frozen
 class Condition:
-    """A precondition of the theorem: it holds, it fails, or nobody can check it (None)."""
+    """A precondition of the theorem: it holds, it fails, or it cannot be checked (None)."""
 
     text: str
     holds: bool | None
@@ -36,7 +36,7 @@ class Condition:
 
 @attrs.frozen
 class Promise:
-    """The order of the regret, if these bases are the best adapted ones; constants and logarithms left out."""
+    """The order of the regret, if these bases are the best adapted ones, without constants and logarithms."""
 
     bases: tuple[str, ...]
     exponent: float
@@ -59,12 +59,12 @@ class Guarantee:
 
     @property
     def vacuous(self) -> bool:
-        """Whether even the best of the promises allows to lose everything."""
+        """Whether even the best promise allows losing everything at every play."""
         return bool(self.promises) and all(promise.literal >= self.most for promise in self.promises)
 
 
 def guarantees(point: Point) -> list[Guarantee]:
-    """One for every curve whose meta the theorem knows."""
+    """One guarantee for every curve whose meta the theorem covers."""
     found = []
     for curve in point.curves:
         if isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw":
@@ -81,7 +81,7 @@ def _guarantee(point: Point, curve: Curve, meta: Corral | Exp3P, told: MetaProbl
     else:
         formula = f"sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c, p = {rate:.4g}"
     if any(term.alpha >= 1 for bound in told.bounds if bound for term in bound.shape):
-        formula += ", and the linear terms of U(T), which no rate can mend"
+        formula += ", plus the linear terms of U(T), which no rate can reduce"
     promises: dict[tuple[float, float, float], list[str]] = {}
     for label, bound in zip(curve.labels, told.bounds, strict=True):
         if bound is None or bound.leading is None:
@@ -114,7 +114,7 @@ def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> 
 def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: MetaProblem) -> Iterator[Condition]:
     low, high = point.problem.range
     yield Condition("bases are smoothed", options.player == "smooth")
-    yield Condition("the bias U_j(s)/s is taken off the gain", options.bias == 1)
+    yield Condition("the bias U_j(s)/s is subtracted from the gain", options.bias == 1)
     yield Condition("the base test is on", options.base_test)
     if isinstance(meta, Corral):
         yield Condition("bases restart when their threshold is halved", options.restart)
@@ -132,16 +132,16 @@ def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: Meta
     if point.problem.heavy_tails:
         yield Condition("the noise is sub-Gaussian", False)
     elif noise is None:
-        yield Condition("the noise, of a scale that nobody tells, is 1-sub-Gaussian in half the reward range", None)
+        yield Condition("the noise, of unknown scale, is 1-sub-Gaussian in units of half the reward range", None)
     else:
         scaled = 2 * noise / ((high - low) or 1.0)
-        yield Condition(f"the noise, {scaled:.3g} in half the reward range, is at most 1", scaled <= 1)
+        yield Condition(f"the noise, {scaled:.3g} in units of half the reward range, is at most 1", scaled <= 1)
     yield Condition("contexts are drawn independently from one distribution", None)
     yield Condition("some base is adapted: its bound holds in this environment", None)
 
 
 def smoothing_needs(t: Array, delta: float) -> Array:
-    """8 sqrt(t ln(t^2/delta)): what U(t) must exceed for smoothing to keep it (Proposition 4.3)."""
+    """8 sqrt(t ln(t^2/delta)): what U(t) must exceed for smoothing to preserve it (Proposition 4.3)."""
     return np.asarray(8 * np.sqrt(t * np.log(t**2 / delta)))
 
 
@@ -151,14 +151,14 @@ def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
     return all(bool((2 * bound(t) > needed).all()) for bound in bounds)
 
 
-FAR = 2**400  # rounds: where nothing but the leading power of T is left
+FAR = 2**400  # rounds: so many that only the leading power of T is left
 
 
 def orders(point: Point, curve: Curve) -> tuple[float, ...]:
-    """The exponents of T that theory promises, ascending: of a base alone its bound's, of a meta one for every base.
+    """The exponents of T that theory promises, ascending: for a base alone that of its bound, for a meta one per base.
 
-    They are those of a method that is tuned to each T, so a rate that was given as a number is part of the order; the
-    theorem's other conditions are not looked at, and logarithms are left out.
+    They hold for a method that is tuned to each T, so a rate that was given as a number is part of the order. The
+    theorem's other conditions are not checked, and logarithms are left out.
     """
     told = curve.told(point.problem, point.horizon)
     found = set()

@@ -76,7 +76,7 @@ class Point:
 def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
     """Check and resolve one point: everything that can be refused is refused here.
 
-    Names without a plugin refer to what `owner` provides first: the plugin that registers the experiment, if any.
+    Names without a plugin refer first to what `owner` provides: the plugin that registers the experiment, if any.
     """
     where = f"experiment {source.get('name', '(without a name)')}"
     check_keys(source, [*KEYS, *WORDS], where)
@@ -94,12 +94,12 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
         raise CorralError(f"{where}: delta must lie between 0 and 1, not {delta}")
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=delta)
     if problem.low is not None and problem.high is not None and not math.isfinite(problem.high - problem.low):
-        raise CorralError(f"{where}: the mean rewards of {environment.name} span more than a number can hold")
+        raise CorralError(f"{where}: the mean rewards of {environment.name} have a range that is too large for a float")
     shown_as = shown_names(read)
     bases = bases_of(read["bases"], problem, f"{where}: bases", shown_as)
     first = _whole(read.get("first_bases", len(bases)), f"{where}: first_bases")
     if first > len(bases):
-        raise CorralError(f"{where}: first_bases asks for {first} bases of {len(bases)}")
+        raise CorralError(f"{where}: first_bases is {first}, but the experiment has only {len(bases)}")
     bases = bases[:first]
     curves = curves_of(read, bases, problem, where, shown_as)
     _check(curves, problem, horizon, where)

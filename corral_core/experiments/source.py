@@ -64,7 +64,7 @@ def read(name: str) -> Source:
         text, default, owner = registry.load("experiment", entry.qualified), entry.name, entry.plugin
     try:
         table = tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:  # also numbers of thousands of digits, and endless nesting
+    except (ValueError, RecursionError) as problem:  # also numbers of thousands of digits, and very deep nesting
         raise CorralError(f"the experiment {name} is not valid TOML: {problem}") from None
     return Source({"name": default, **table}, owner)
 
@@ -72,7 +72,7 @@ def read(name: str) -> Source:
 def qualified(source: Mapping[str, Any], owner: str | None = None) -> dict[str, Any]:
     """The source with every name qualified by its plugin: `ucb` becomes `corral-mab:ucb`.
 
-    A bare name refers to what `owner` provides first. Tables of the wrong shape are left for others to refuse.
+    A bare name refers first to what `owner` provides. Tables of the wrong shape are left to later checks.
     """
 
     def named(kind: Kind, table: Any) -> Any:
@@ -97,7 +97,7 @@ def qualified(source: Mapping[str, Any], owner: str | None = None) -> dict[str, 
 
 
 def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The source of every point of the swept axis; the source itself where nothing is swept."""
+    """The source of every point of the swept axis; the source itself if nothing is swept."""
     plain = {key: value for key, value in source.items() if key not in ("sweep", *WORDS)}
     if "sweep" not in source:
         return [plain]
@@ -114,7 +114,7 @@ def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(set(names)) < len(names):
         names = [f"{value}" for value in values]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise CorralError(f"{where}.values has {twice[0]} twice; every point needs a value of its own")
+        raise CorralError(f"{where}.values has {twice[0]} twice; every value must be different")
     points = []
     for name, value in zip(names, values, strict=True):
         point = copy.deepcopy(plain)
@@ -124,7 +124,7 @@ def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _set(point: dict[str, Any], path: str, value: Any, where: str) -> None:
-    """Put a swept value where the dotted path says."""
+    """Set a swept value at its dotted path."""
     *outer, last = ["first_bases"] if path == "bases" else path.split(".")
     table: Any = point
     for key in outer:
@@ -135,5 +135,5 @@ def _set(point: dict[str, Any], path: str, value: Any, where: str) -> None:
         if table is None:
             raise CorralError(f"{where}.parameter: there is no {path!r} in the experiment")
     if not isinstance(table, dict):
-        raise CorralError(f"{where}.parameter: {path!r} does not name one value")
+        raise CorralError(f"{where}.parameter: {path!r} does not name a single value")
     table[last] = value

@@ -1,1 +1,1 @@
-"""Runs: playing an experiment and keeping it in a folder that survives anything."""
+"""Runs: playing an experiment and keeping its results in a folder that survives interruptions."""

@@ -22,7 +22,7 @@ class CurveDescription:
     meta: str | None  # None for a base alone
     player: str  # plain, smooth or boosted
     choices: tuple[str, ...]  # the parameters that the meta chose for itself, one sentence per parameter
-    exponents: tuple[float, ...]  # of T in what theory promises, ascending; may be empty
+    exponents: tuple[float, ...]  # exponents of T that theory promises, ascending; may be empty
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and errors of the disk in one sentence."""
+"""Files that are written completely or not at all, and disk errors in one sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corral_core.errors import CorralError
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Another name to write to, in the same folder: it becomes the file when the block ends well, else it goes."""
+    """A temporary path in the same folder. It replaces `path` if the block succeeds; otherwise it is removed."""
     temporary = path.with_name(f".{path.name}.part")
     try:
         yield temporary
@@ -23,21 +23,21 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write(path: Path, written: bytes) -> None:
-    """A file of these bytes, which a sudden end does not leave half written."""
+    """Write a file that a crash cannot leave half written."""
     with whole(path) as temporary, temporary.open("wb") as file:
         file.write(written)
         flush(file)
 
 
 def flush(file: IO[bytes]) -> None:
-    """To the disk itself."""
+    """Write everything through to the disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """A disk that is full, a folder that is a file: one sentence that names the path."""
+    """Turn disk errors (a full disk, a folder that is a file) into one sentence that names the path."""
     try:
         yield
     except OSError as problem:

@@ -24,7 +24,7 @@ from corral_core.runs.journal import Journal, entries, locked
 from corral_core.runs.run import EXPERIMENT, FORMAT, VERSIONS, Run, described, recorded_experiment
 from corral_core.runs.versions import differing, versions
 
-PARTS = (".*.part", "chunks/.*.part")  # what a sudden end leaves half written
+PARTS = (".*.part", "chunks/.*.part")  # what a crash leaves half written
 
 
 class Folder:
@@ -37,7 +37,7 @@ class Folder:
         self._entries = dict(found.journal)
 
     def begin(self, mixed_versions: bool) -> None:
-        """Refuse to resume with other versions than began the run: results might differ bit for bit."""
+        """Refuse to resume a run that other versions began: results might differ bit for bit."""
         path = self.found.path
         with files.usable(path):
             (path / checksums.NAME).unlink(missing_ok=True)
@@ -50,7 +50,7 @@ class Folder:
                 self._journal.enter({"versions": versions()})
 
     def keep(self, done: Done) -> bool:
-        """Write a chunk and enter it in the journal. False if it was there before with other bits."""
+        """Write a chunk and enter it in the journal. False if the journal had it with other bits."""
         name = file_name(done.task)
         written = packed(done.task, done.record, self.found.points[done.task.point])
         entry = {"chunk": name, "sha256": digest(written), "seconds": round(done.seconds, 3)}
@@ -62,7 +62,7 @@ class Folder:
         return bool(before["sha256"] == entry["sha256"])
 
     def complete(self) -> Run:
-        """Write the checksums of the run, of which nothing is missing now."""
+        """Write the checksums of the run, which is complete now."""
         run = attrs.evolve(self.found, journal=self._entries)
         sums = run.path / checksums.NAME
         with files.usable(run.path):
@@ -105,7 +105,7 @@ def _check(path: Path, written: bytes) -> None:
         there = described(path, (path / EXPERIMENT).read_bytes())
         if other := _differing(there["points"], json.loads(written)["points"]):
             raise CorralError(
-                f"{path} contains a run of another experiment (other {other}); choose another folder for --out"
+                f"{path} contains a run of another experiment (different {other}); choose another folder for --out"
             )
 
 

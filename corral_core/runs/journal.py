@@ -1,4 +1,4 @@
-"""The journal of a run: a line of JSON for everything that was kept, written by one process at a time."""
+"""The journal of a run: one line of JSON for everything that was kept, written by one process at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "journal.jsonl"
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
-    """All there are, the oldest first; lines that are none, cut short perhaps, are passed over."""
+    """All entries, the oldest first. Lines that are not entries, such as those cut short, are skipped."""
     found = []
     journal = folder / NAME
     for line in journal.read_bytes().splitlines() if journal.exists() else ():
@@ -37,11 +37,11 @@ class Journal:
         self._file = file
 
     def enter(self, entry: dict[str, Any]) -> None:
-        """A line more, on the disk when this returns."""
+        """Append a line; it is on the disk when this returns."""
         self._append(json.dumps(entry).encode() + b"\n")
 
     def mend(self, folder: Path) -> None:
-        """A line that a sudden end cut short is ended, so that the next stands alone."""
+        """End a line that a crash cut short, so that the next entry gets a line of its own."""
         if (written := (folder / NAME).read_bytes()) and not written.endswith(b"\n"):
             self._append(b"\n")
 
@@ -53,14 +53,14 @@ class Journal:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[Journal]:
-    """The journal, for nobody else until the block ends, even by a sudden end of the process."""
-    # Without a buffer, nothing is left to be written when it is closed.
+    """The journal, locked against other processes until the block or this process ends."""
+    # Unbuffered, so that nothing is left to be written when it is closed.
     with (folder / NAME).open("ab", buffering=0) as file:
         try:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # elsewhere than on Unix nobody is kept out
+        except ImportError:  # only Unix can lock: elsewhere other processes are not kept out
             pass
         except BlockingIOError:
             raise CorralError(

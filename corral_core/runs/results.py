@@ -1,4 +1,4 @@
-"""What a run comes to: a result a curve, folded from its chunks one after the other."""
+"""Results of a run: one per curve, gathered from its chunks one after the other."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from corral_core.simulation.record import Record, checkpoints
 
 @attrs.frozen(eq=False)
 class Result:
-    """A curve of one point, over its replicates. Arrays are (points,) and (points, bases), over time."""
+    """One curve of one point, over its replicates. Arrays are (checkpoints,) and (checkpoints, bases)."""
 
     point: PointDescription
     curve: CurveDescription
-    plays: Array  # after how many plays the numbers were taken
-    regret: Moments | None  # summed over plays; None where nobody knows it
+    plays: Array  # plays at each checkpoint
+    regret: Moments | None  # summed over plays; None if the environment does not report regret
     reward: Moments
     probabilities: Moments  # of the bases
     plays_of: Array  # mean plays of each base
     dropped: Array  # share of replicates in which the base is dropped
-    final: Array  # what each replicate came to: regret, or reward where nobody knows the regret
-    seconds: float  # of computing, over all chunks
+    final: Array  # final regret of each replicate, or reward if the regret is unknown
+    seconds: float  # computing time of all chunks
 
     @property
     def replicates(self) -> int:
@@ -36,11 +36,11 @@ class Result:
 
     @property
     def measured(self) -> Moments:
-        """The regret, or the reward where nobody knows the regret."""
+        """The regret, or the reward if the regret is unknown."""
         return self.reward if self.regret is None else self.regret
 
     def summary(self) -> dict[str, Any]:
-        """For `--json` and the table."""
+        """The object that `--json` prints for this curve."""
         error = float(self.measured.error[-1])
         return {
             "name": self.curve.name,
@@ -57,7 +57,7 @@ class Result:
 
 
 class Fold:
-    """A result in the making: takes the chunks of one curve in their order."""
+    """Builds a result from the chunks of one curve, which must come in order."""
 
     def __init__(self, point: PointDescription, curve: CurveDescription) -> None:
         self._point, self._curve = point, curve
@@ -67,7 +67,7 @@ class Fold:
         self._seconds = 0.0
 
     def add(self, record: Record, seconds: float) -> None:
-        """The next chunk."""
+        """Add the next chunk."""
         if record.regret is None:
             self._regret = None
         elif self._regret is not None:
@@ -81,7 +81,7 @@ class Fold:
         self._seconds += seconds
 
     def result(self) -> Result:
-        """What the chunks so far come to; at least one."""
+        """The result of the chunks so far; there must be at least one."""
         return Result(
             point=self._point,
             curve=self._curve,
@@ -97,7 +97,7 @@ class Fold:
 
 
 def gather(points: Sequence[PointDescription], done: Iterable[Done]) -> list[Result]:
-    """A result for every curve that has chunks, in the order of the experiment; the chunks of each come in order."""
+    """One result per curve that has chunks, in the order of the experiment. Chunks of a curve must come in order."""
     folds = {(number, curve.name): Fold(point, curve) for number, point in enumerate(points) for curve in point.curves}
     begun = set()
     for each in done:
@@ -108,7 +108,7 @@ def gather(points: Sequence[PointDescription], done: Iterable[Done]) -> list[Res
 
 
 def in_order(done: Iterable[Done]) -> Iterator[Done]:
-    """The chunks of each curve by number, so that sums have the same bits every time; few ever have to wait."""
+    """The chunks of each curve by number, so that sums have the same bits every time. Few chunks have to wait."""
     awaited: dict[tuple[int, str], int] = {}
     waiting: dict[tuple[int, str, int], Done] = {}
     for each in done:

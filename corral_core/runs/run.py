@@ -6,7 +6,7 @@
     journal.jsonl     one line per chunk that was kept: its SHA-256 and the seconds it took
     SHA256SUMS        written when nothing is missing: for `sha256sum -c`
 
-A chunk counts if the journal knows it and its bytes are those that were written; otherwise it is played again. All
+A chunk counts if it is in the journal and its bytes are those that were written; otherwise it is played again. All
 files except the journal are the same, bit for bit, however often a run was interrupted.
 """
 
@@ -40,7 +40,7 @@ VERSIONS = "versions.json"
 
 @attrs.frozen(slots=False)
 class Run:
-    """The folder of a run as it was when it was opened; what is missing in it is left out.
+    """A run as its folder was when it was opened. Missing chunks are left out.
 
     >>> from pathlib import Path
     >>> from corral_core import Run
@@ -52,7 +52,7 @@ class Run:
 
     path: Path
     points: tuple[PointDescription, ...]
-    all_versions: tuple[dict[str, str], ...]  # those that began it, and others that resumed it
+    all_versions: tuple[dict[str, str], ...]  # those that began the run, then others that resumed it
     journal: dict[str, dict[str, Any]] = attrs.field(repr=False)  # entries of chunks, by file name
 
     @classmethod
@@ -77,7 +77,7 @@ class Run:
 
     @property
     def command(self) -> str:
-        """The command that resumes the run; a name that is also an experiment's must look like a folder."""
+        """The command that resumes the run. A folder with the name of an experiment gets `./` in front."""
         name = str(self.path)
         return f"corral run {shlex.quote(f'./{name}' if is_registered(name) else name)}"
 
@@ -87,16 +87,16 @@ class Run:
         return tasks(self.points)
 
     def finished(self) -> list[Task]:
-        """The chunks that are there, with the bytes that were written."""
+        """The chunks that exist with the bytes that were written."""
         return [task for task in self.tasks if task in self._sound]
 
     def damaged(self) -> list[Task]:
-        """The chunks that are there with other bytes than were written."""
+        """The chunks that exist, but with other bytes than were written."""
         unsound = [task for task in self.tasks if task not in self._sound]
         return [task for task in unsound if self._known(task) and self._file(task).exists()]
 
     def done(self, wanted: Sequence[Task] | None = None) -> Iterator[Done]:
-        """These chunks, or all, as far as they are there, in order."""
+        """These chunks (default: all) in order, without missing and damaged ones."""
         for task in self.tasks if wanted is None else wanted:
             if (written := self._bytes(task)) is not None:
                 yield Done(task, unpacked(written), self.journal[file_name(task)]["seconds"])
@@ -110,7 +110,7 @@ class Run:
         return (done.record for done in self.done(mine))
 
     def results(self) -> list[Result]:
-        """One result per curve, if any of its chunks is there."""
+        """One result per curve that has at least one chunk."""
         return gather(self.points, self.done())
 
     @property
@@ -119,7 +119,7 @@ class Run:
         return checksums.checksum(self.path)
 
     def sums(self) -> str:
-        """The content of SHA256SUMS; for a run of which nothing is missing."""
+        """The content of SHA256SUMS; the run must be complete."""
         chunks = [(f"chunks/{name}", self.journal[name]["sha256"]) for name in map(file_name, self.tasks)]
         return checksums.listed([(EXPERIMENT, digest((self.path / EXPERIMENT).read_bytes())), *chunks])
 
@@ -143,7 +143,7 @@ class Run:
 
 
 def described(path: Path, written: bytes) -> dict[str, Any]:
-    """What experiment.json says."""
+    """The content of experiment.json, checked."""
     try:
         found = json.loads(written)
         if found.get("format") == FORMAT:
@@ -157,7 +157,7 @@ def described(path: Path, written: bytes) -> dict[str, Any]:
 
 
 def damaged(path: Path) -> CorralError:
-    """What to say if experiment.json is damaged."""
+    """The error for a damaged experiment.json."""
     return CorralError(f"{path / EXPERIMENT} is damaged; run the same experiment with --out {path} again to repair it")
 
 

@@ -66,7 +66,7 @@ def run_experiment(
 def _played(
     name: str, workers: int | None, points: Sequence[Point], wanted: Sequence[Task], watch: Watch
 ) -> Iterator[Done]:
-    """Every task once, when it is done. Lost tasks are reported when the rest is done."""
+    """Yield every task when it is done. Lost tasks are reported after all others are done."""
     if not wanted:
         return
     engine: Engine = get_registry().load("engine", name)(workers or cores())
@@ -85,9 +85,9 @@ def _played(
                 watch.finished(outcome.task)
     if waited:
         left = next(task for task in wanted if task in waited)
-        raise CorralError(f"the engine {name} left out {len(waited)} of {len(wanted)} chunks, {left.words} among them")
+        raise CorralError(f"the engine {name} left out {len(waited)} of {len(wanted)} chunks, for example {left.words}")
     if lost:
         raise CorralError(
             f"{len(lost)} of {len(wanted)} chunks could not be played: {lost[0].task.words}: {lost[0].reason}; if "
-            f"memory is short, an experiment file with a smaller chunk needs less"
+            f"memory is short, set a smaller chunk_size in the experiment file"
         )

@@ -20,7 +20,7 @@ class Moments:
         self._m2: Array = np.zeros(())
 
     def add(self, values: Array) -> None:
-        """The values of more replicates, which are the first axis."""
+        """Add the values of more replicates. Replicates are the first axis."""
         values = np.asarray(values, dtype=np.float64)
         count, mean = len(values), values.mean(axis=0)
         difference, total = mean - self.mean, self.count + count
@@ -30,11 +30,11 @@ class Moments:
 
     @property
     def deviation(self) -> Array:
-        """Standard deviation of a replicate; not a number where there is only one."""
+        """Standard deviation over replicates; NaN if there is only one."""
         with np.errstate(invalid="ignore"):
             return np.asarray(np.sqrt(self._m2 / np.float64(self.count - 1)))
 
     @property
     def error(self) -> Array:
-        """Standard error of the mean; not a number where there is only one replicate."""
+        """Standard error of the mean; NaN if there is only one replicate."""
         return np.asarray(self.deviation / np.sqrt(self.count))

@@ -1,4 +1,4 @@
-"""The versions that numbers depend on."""
+"""The versions that results depend on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from corral_core.registry.names import get_registry
 
 
 def versions() -> dict[str, str]:
-    """Of Python, the machine, numpy, the core and every plugin that is installed."""
+    """Versions of Python, the machine, numpy, the core and every installed plugin."""
     plugins = {plugin.name: plugin.version for plugin in get_registry().plugins.records()}
     return {"python": sys.version.split()[0], "machine": platform.machine(), "numpy": version("numpy"), **plugins}
 
 
 def differing(begun: Mapping[str, str], points: Sequence[Point]) -> str:
-    """In words, what is not as it was when a run was begun, of what it uses; nothing where all is the same."""
+    """The versions used by a run that have changed since it was begun, in words; empty if none has."""
     now = versions()
     used = {"python", "machine", "numpy", "core", *plugins_of(points)}
     return ", ".join(
@@ -29,7 +29,7 @@ def differing(begun: Mapping[str, str], points: Sequence[Point]) -> str:
 
 
 def plugins_of(points: Sequence[Point]) -> set[str]:
-    """The plugins whose classes the experiments play."""
+    """The plugins whose classes these points play."""
     registry = get_registry()
     owners = {_package(entry.target): entry.plugin for entry in registry.plugins.entries}
     played: set[type] = {type(point.environment) for point in points}

@@ -12,17 +12,17 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    workload: Annotated[list[str] | None, typer.Argument(help="Which workloads; all of them unless said.")] = None,
+    workload: Annotated[list[str] | None, typer.Argument(help="Workloads to time (default: all).")] = None,
     replicates: Annotated[
-        int | None, typer.Option(help="Replicates that advance together; each workload's own unless said.", min=1)
+        int | None, typer.Option(help="Number of replicates that advance together (default: the workload's).", min=1)
     ] = None,
-    horizon: Annotated[int | None, typer.Option(help="Plays; each workload's own unless said.", min=2)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a workload, a line each.")] = False,
+    horizon: Annotated[int | None, typer.Option(help="Number of plays (default: the workload's).", min=2)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per workload, one per line.")] = False,
 ) -> None:
     """Time fixed workloads on one core.
 
-    Microseconds a play and replicate, and peak memory: epsilon (eighteen small bases), arms (UCB and LinUCB, the
-    paper's first figure) and dimension (LinUCB with 64 features, beside the matrix products it cannot avoid).
+    Shows microseconds per play and replicate, and peak memory, for epsilon (eighteen small bases), arms (UCB and
+    LinUCB, the paper's first figure) and dimension (LinUCB with 64 features, and the matrix products it cannot avoid).
     """
     import json
 
@@ -45,7 +45,7 @@ def bench(
             typer.echo(f"{name} is left out: {absent}", err=True)
             continue
         amount = replicates or WORKLOADS[name].replicates, horizon or WORKLOADS[name].horizon
-        # A process of its own, so that the peak is the workload's.
+        # In a process of its own, so that the peak memory is the workload's.
         worker = Worker()
         try:
             (measured,) = worker.call(measure, name, *amount)
@@ -57,13 +57,13 @@ def bench(
 
 
 def _line(measured: dict[str, Any]) -> str:
-    """For people."""
+    """The measurement as a line of text."""
     notes = [f"{measured['replicates']} replicates", f"{measured['horizon']:,} plays"]
     if "mean_regret" in measured:
         notes.append(f"mean regret {measured['mean_regret']:.1f}")
     if "times_products" in measured:
         notes.append(f"{measured['times_products']:.2f} times its bare matrix products")
     return (
-        f"{measured['workload']}: {measured['us_per_play']:.3f} us a play and replicate, "
+        f"{measured['workload']}: {measured['us_per_play']:.3f} us per play and replicate, "
         f"{measured['peak_mb']:.0f} MB at peak ({', '.join(notes)})"
     )

@@ -1,8 +1,8 @@
-"""Fixed workloads that tell how fast a machine plays, one core each.
+"""Fixed workloads that show how fast a machine plays, on one core each.
 
     epsilon    eighteen epsilon-greedy bases on two Bernoulli arms: what many small bases cost
     arms       UCB and LinUCB on fifty linear arms: the paper's first figure
-    dimension  LinUCB alone with 64 features and 50 arms, beside the matrix products that it cannot avoid
+    dimension  LinUCB alone with 64 features and 50 arms, and the matrix products that it cannot avoid
 
 In the first two a meta-algorithm plays smoothed bases; its rates come from the horizon in plays.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Workload:
-    """What is timed, how much of it unless said otherwise, and the bases it needs."""
+    """What is timed, the default size, and the bases that it needs."""
 
     measure: Callable[[str, int, int], dict[str, Any]]
     replicates: int
@@ -30,7 +30,7 @@ class Workload:
 
 
 def experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
-    """The source of a workload that is an experiment."""
+    """The experiment of a workload, as a source."""
     rates = {"gamma": 1 / horizon, "growth": math.exp(1 / math.log(max(horizon, 3)))}
     sources: dict[str, dict[str, Any]] = {
         "epsilon": {
@@ -56,7 +56,7 @@ def experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
 
 
 def play_experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
-    """One chunk of the workload's experiment, here."""
+    """Play one chunk of the workload's experiment in this process."""
     from time import perf_counter
 
     from corral_core.engines.chunks import run_chunk
@@ -74,7 +74,7 @@ ARMS, FEATURES, CONTEXTS = 50, 64, 8
 
 
 def play_dimension(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
-    """LinUCB, and the bare products X V^-1, X theta, V^-1 x and u u^T of as many rows, in turns."""
+    """Time LinUCB and the bare products X V^-1, X theta, V^-1 x and u u^T of as many rows, in turns."""
     from time import perf_counter
 
     import numpy as np
@@ -143,5 +143,5 @@ WORKLOADS = {
 
 
 def measure(workload: str, replicates: int, horizon: int, say: object = None) -> dict[str, Any]:
-    """One workload, here; it has nothing to say before its end."""
+    """Measure one workload in this process; `say` is not used."""
     return WORKLOADS[workload].measure(workload, replicates, horizon)

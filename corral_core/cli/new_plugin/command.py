@@ -1,4 +1,4 @@
-"""`corral new-plugin`: write a plugin that works, for its author to change."""
+"""`corral new-plugin`: write a working plugin for its author to change."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 Licence = Literal["MIT", "BSD-3-Clause", "Apache-2.0", "none"]
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-LONGEST = 40  # with longer names the template's lines would pass 120 characters
+LONGEST = 40  # longer names would make lines of the template longer than 120 characters
 
-# Names that would hide something; the classes are those that the template's modules import or define.
+# Names that would hide something. The template's modules import or define these classes.
 CLASSES = (
     "any array base bound class-var feedback generator learner lifted observation policy problem rows self state term"
 )
 TAKEN = {
     "core": "the package corral_core is Corral itself",
-    "corral": "Corral itself is called so",
-    "conformance": "tests/test_conformance.py is there already",
-    **dict.fromkeys(CLASSES.split(), "the template uses a class of that name"),
+    "corral": "it is the name of Corral itself",
+    "conformance": "the template already has a tests/test_conformance.py",
+    **dict.fromkeys(CLASSES.split(), "the template uses a class with that name"),
 }
 
 
@@ -35,15 +35,15 @@ def register(app: typer.Typer) -> None:
 
 
 def new_plugin(
-    name: Annotated[str, typer.Argument(help="What it is called, in lower case with hyphens, like my-algo.")],
+    name: Annotated[str, typer.Argument(help="Name of the plugin, in lower case with hyphens, like my-algo.")],
     simple: Annotated[
-        bool, typer.Option("--simple", help="One learner at a time, in plain Python: no arrays.")
+        bool, typer.Option("--simple", help="Write the base in plain Python, one learner at a time, without arrays.")
     ] = False,
-    licence: Annotated[Licence, typer.Option(help="What LICENSE says.")] = "MIT",
-    author: Annotated[str | None, typer.Option(help="Who wrote it, for LICENSE and pyproject.toml.")] = None,
-    into: Annotated[Path, typer.Option(help="The folder to write it into.")] = Path("."),
+    licence: Annotated[Licence, typer.Option(help="Licence of the plugin.")] = "MIT",
+    author: Annotated[str | None, typer.Option(help="Author, for LICENSE and pyproject.toml.")] = None,
+    into: Annotated[Path, typer.Option(help="Folder to create the plugin in.")] = Path("."),
 ) -> None:
-    """Write a new plugin: a base, an environment, an experiment and their tests, all working."""
+    """Create a working plugin: a base, an environment, an experiment and their tests."""
     name = name.removeprefix("corral-")
     _check_name(name)
     author = _checked_author(name, author)
@@ -52,19 +52,19 @@ def new_plugin(
     _say_what_next(name, folder)
 
 
-# --- What may not be ------------------------------------------------------------------------------------------------
+# --- Checking names and authors -------------------------------------------------------------------------------------
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that cannot be one, or that is somebody else's."""
+    """Refuse a name that is not valid or that is taken."""
     from keyword import iskeyword
 
     from corral_core.parsing import shown
     from corral_core.registry.known import BRINGS
 
     if not NAME.fullmatch(name):
-        rule = "a plugin's name is lower-case letters and digits, in words joined by hyphens, and begins with a letter"
-        raise CorralError(f"{shown(name)} is not a name: {rule}, like {_respelt(name) or 'my-algo'}")
+        rule = "use lower-case letters and digits, in words joined by hyphens, starting with a letter"
+        raise CorralError(f"{shown(name)} is not a valid name: {rule}, like {_respelt(name) or 'my-algo'}")
     if len(name) > LONGEST:
         raise CorralError(f"the name {shown(name)} has {len(name)} characters; it must have at most {LONGEST}")
     if iskeyword(name) or iskeyword(_class(name)):
@@ -77,24 +77,24 @@ def _check_name(name: str) -> None:
 
 
 def _check_free(name: str) -> None:
-    """Refuse a name under which somebody registers what this plugin would."""
+    """Refuse a name if another plugin already registers what this plugin would."""
     from corral_core.registry.discovery import KINDS, Kind
     from corral_core.registry.known import known
     from corral_core.registry.names import get_registry
 
     registry = get_registry()
     brings: list[tuple[Kind, str]] = [("environment", f"{name}-arms"), ("experiment", f"{name}-experiment")]
-    brings += [(kind, name) for kind in KINDS]  # a name that means two things confuses whoever asks for it
+    brings += [(kind, name) for kind in KINDS]  # a name with two meanings would confuse users
     for kind, called in brings:
         here = {entry.name: entry.plugin for entry in registry.entries(kind)}
         owner = here.get(called) or known(kind).get(called)
         if owner:
             what = "the core" if owner == "core" else owner
-            raise CorralError(f"{what} brings the {kind} {called} already; choose another name, like my-{name}")
+            raise CorralError(f"{what} already provides the {kind} {called}; choose another name, like my-{name}")
 
 
 def _respelt(name: str) -> str | None:
-    """The name as it would be right: MyAlgo, my_algo and "my algo" are my-algo."""
+    """The name spelt correctly: MyAlgo, my_algo and "my algo" become my-algo. None if that is impossible."""
     from unicodedata import normalize
 
     plain = normalize("NFKD", name[: 2 * LONGEST]).encode("ascii", "ignore").decode()
@@ -156,7 +156,7 @@ def _files(name: str, simple: bool, licence: Licence, author: str) -> dict[str, 
 
 
 def _walk(folder: Traversable, above: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Traversable]]:
-    """Every template below a folder, with its path there."""
+    """Every template below a folder, with its relative path."""
     found = []
     for each in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if each.is_dir():
@@ -167,7 +167,7 @@ def _walk(folder: Traversable, above: tuple[str, ...] = ()) -> list[tuple[tuple[
 
 
 def _compatible() -> str:
-    """The versions of the core that promise to work like this one."""
+    """The versions of the core that are compatible with this one."""
     from corral_core import __version__
 
     major, minor = (int(number) for number in __version__.split(".")[:2])
@@ -178,14 +178,14 @@ def _compatible() -> str:
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
-    """All files or none: they are written beside the folder, which then gets its name."""
+    """Write all files or none: into a temporary folder, which is then renamed."""
     import os
     import shutil
 
     if not folder.parent.is_dir():
-        raise CorralError(f"there is no folder {folder.parent}; make it first, or give another with --into")
+        raise CorralError(f"the folder {folder.parent} does not exist; create it, or choose another with --into")
     if os.path.lexists(folder):
-        raise CorralError(f"{folder} exists already; move it away, or write into another folder with --into")
+        raise CorralError(f"{folder} already exists; move it away, or choose another folder with --into")
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         for path, text in texts.items():
@@ -195,7 +195,7 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
         unfinished.rename(folder)
     except OSError as error:
         raise CorralError(
-            f"{folder} cannot be written ({error.strerror or error}); --into takes another folder"
+            f"{folder} cannot be written ({error.strerror or error}); choose another folder with --into"
         ) from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -212,8 +212,8 @@ def _say_what_next(name: str, folder: Path) -> None:
     path = str(folder)
     steps = {
         f"pip install {quoted(path if os.path.isabs(path) else os.path.join('.', path))}": "install it",
-        "corral list-bases": f"{name} is among them",
-        f"corral check corral-{name}": "does it keep Corral's rules?",
+        "corral list-bases": f"lists {name}",
+        f"corral check corral-{name}": "check that it follows Corral's rules",
         f"corral run {name}-experiment": "play its experiment",
         f"pytest {quoted(path)}": "run its tests (pip install pytest)",
     }

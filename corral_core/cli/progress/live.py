@@ -1,4 +1,4 @@
-"""Progress in a terminal: a view of the run that is drawn again and again."""
+"""Progress in a terminal: a view of the run that is redrawn again and again."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Live(Watch):
         self._area.update(Text("\n", no_wrap=True, overflow="crop", end="").join(lines), refresh=True)
 
     def _erase_what_was_wrapped(self) -> None:
-        """A terminal that has become narrower wraps the lines it shows, and the live area does not know of it."""
+        """Erase wrapped lines: a terminal that became narrower wraps them, and the live area does not notice."""
         from rich.control import Control
         from rich.segment import ControlType
 

@@ -11,22 +11,22 @@ from corral_core.cli.progress.standings import Course, Standing, common_plays
 from corral_core.terminal import plays, printable
 
 WIDEST = 120  # columns
-FEWEST_ROWS = 4  # of a point
-GAP = 2  # columns between two others
+FEWEST_ROWS = 4  # per point
+GAP = 2  # columns of the terminal between two columns of a table
 CURVE_BAR = 10  # columns
-BASE_BAR = 10, 36  # columns of a bar and its number, at least and at most
+BASE_BAR = 10, 36  # columns of a bar and its number, minimum and maximum
 Parts = list[tuple[str, str]]  # texts and their styles
 
 
 class Screen:
-    """A course, laid out in so many columns and rows."""
+    """The layout of a course in this many columns and rows of the terminal."""
 
     def __init__(self, course: Course, columns: int, rows: int, ascii_only: bool) -> None:
         self._course, self._columns, self._rows = course, min(columns, WIDEST), max(1, rows)
         self._ascii = ascii_only
 
     def lines(self) -> list[Text]:
-        """No more than there are rows, none longer than the columns."""
+        """The lines to show: at most as many as there are rows, and not longer than the columns."""
         room = self._rows - 1
         shown = self._course.shown()
         fitting = shown[: max(1, room // FEWEST_ROWS)]
@@ -50,7 +50,7 @@ class Screen:
         )
 
     def _point(self, standings: Sequence[Standing], rows: int) -> list[Text]:
-        """The curves of a point, and how the metas under way choose among their bases."""
+        """The curves of a point, and how its running metas choose among their bases."""
         choosing = [standing for standing in standings if standing.chooses and standing.running]
         bars = self._bases(choosing, max(rows - 1 - len(standings), (rows - 1) // 2)) if choosing else []
         curves = self._curves(standings, rows - len(bars))
@@ -58,7 +58,7 @@ class Screen:
         return curves + apart + bars
 
     def _curves(self, standings: Sequence[Standing], rows: int) -> list[Text]:
-        """A table of as many curves as fit: those under way first, then those that have been."""
+        """A table of as many curves as fit: running curves are preferred, then those already played."""
         kept = standings
         if len(standings) > rows - 1:
             first = sorted(standings, key=lambda each: (not each.running, not each.furthest, not each.chooses))
@@ -99,7 +99,7 @@ class Screen:
         return self._columns - sum(GAP + _longest(column) for column in columns)
 
     def _bases(self, metas: Sequence[Standing], rows: int) -> list[Text]:
-        """The mean probabilities of the bases: a column a meta. What one meta alone has is set in as many as it needs.
+        """The mean probabilities of the bases, one column per meta. A single meta gets as many columns as it needs.
 
         The largest probability fills its bar.
         """
@@ -143,9 +143,9 @@ class Screen:
         return [(done * full, "green" if share == 1 else "cyan"), (to_come * (width - full), "dim")]
 
     def _blocks(self, share: float, width: int) -> str:
-        """A bar in eighths of a block, or in signs where there are no blocks."""
+        """A bar in eighths of a block, or in ASCII characters."""
         width = max(0, width)
-        if not share > 0:  # also where it is not a number
+        if not share > 0:  # also if it is NaN
             return ""
         if self._ascii:
             return "#" * round(share * width)
@@ -153,7 +153,7 @@ class Screen:
         return "█" * full + "▏▎▍▌▋▊▉"[eighths - 1 : eighths]
 
     def _fit(self, name: str, width: int) -> str:
-        """A name in exactly so many columns, shortened in its middle."""
+        """A name in exactly this many columns, shortened in the middle."""
         name, sign = printable(name), "…"
         if self._ascii:
             name, sign = name.encode("ascii", "replace").decode(), ".."

@@ -1,6 +1,6 @@
-"""How far a run has come: one `Standing` per curve and point, and the `Course` of the whole run.
+"""How far a run has advanced: one `Standing` per curve and point, and the `Course` of the whole run.
 
-The regret of a curve after n plays is the mean over all its chunks that have come that far, weighted by their
+The regret of a curve after n plays is the mean over all its chunks that have reached n plays, weighted by their
 replicates.
 """
 
@@ -17,7 +17,7 @@ from corral_core.terminal import number
 
 
 class Standing:
-    """Where one curve of one point stands."""
+    """The progress of one curve of one point."""
 
     def __init__(self, point: Point, curve: Curve) -> None:
         self.name, self.at, self.labels = curve.name, point.at, curve.labels
@@ -25,9 +25,9 @@ class Standing:
         self.replicates = point.replicates
         self.work = point.replicates * point.horizon
         self.done = 0  # of the work
-        self.furthest = 0  # plays of the chunk that has come furthest
+        self.furthest = 0  # plays of the most advanced chunk
         self.measure = "regret"
-        self.running: dict[int, Progress] = {}  # the last message of every chunk under way
+        self.running: dict[int, Progress] = {}  # the last message of every running chunk
         self._ended: set[int] = set()
         self._sums: dict[int, tuple[int, float]] = {}  # by plays: replicates, and the sum of their regret
 
@@ -36,7 +36,7 @@ class Standing:
         return self.done == self.work
 
     def played(self, progress: Progress) -> int:
-        """The work that a message adds: none where a chunk is played once more, up to where it had come."""
+        """The work that a message adds; none while a retried chunk repeats plays that were already counted."""
         task, before = progress.task, self.running.get(progress.task.chunk_number)
         added = task.rows * (progress.plays - (before.plays if before else 0))
         if task.chunk_number in self._ended or added <= 0:
@@ -54,7 +54,7 @@ class Standing:
         return added
 
     def finished(self, task: Task) -> int:
-        """The work of a chunk of which nothing more was heard."""
+        """The work that a finished chunk adds: what its messages have not yet counted."""
         if task.chunk_number in self._ended:
             return 0
         before = self.running.get(task.chunk_number)
@@ -67,16 +67,16 @@ class Standing:
         return self._sums[reached][0]
 
     def mean(self, reached: int) -> float:
-        """Mean regret after so many plays, or reward where nobody knows the regret."""
+        """Mean regret after this many plays, or reward if the regret is unknown."""
         rows, total = self._sums[reached]
         return total / rows
 
     def shown(self, reached: int) -> str:
-        """The mean for the table; nothing where no chunk has come that far under our eyes."""
+        """The mean for the table; empty if no chunk has reported this many plays."""
         return number(self.mean(reached)) if reached in self._sums else ""
 
     def probabilities(self) -> list[float]:
-        """Of the bases, over the chunks under way."""
+        """The probability of each base, averaged over the running chunks."""
         under_way = self.running.values()
         rows = sum(progress.task.rows for progress in under_way)
         columns = zip(*(progress.probabilities for progress in under_way), strict=True)
@@ -89,7 +89,7 @@ class Standing:
 
 
 class Course:
-    """What is known of a run under way."""
+    """The progress of a whole run."""
 
     def __init__(self, points: Sequence[Point], clock: Clock) -> None:
         self.standings = {
@@ -104,7 +104,7 @@ class Course:
         self._last = 0  # number of the point that the last message was about
 
     def played(self, progress: Progress) -> Standing | None:
-        """The curve, if it has ended with this."""
+        """Note a message. Returns the curve if this completes it."""
         standing = self.standings[progress.task.point, progress.task.curve]
         added = standing.played(progress)
         self.time_left.done += added
@@ -113,14 +113,14 @@ class Course:
         return standing if added and standing.ended else None
 
     def finished(self, task: Task) -> Standing | None:
-        """The curve, if it has ended with this."""
+        """Note a finished chunk. Returns the curve if this completes it."""
         standing = self.standings[task.point, task.curve]
         added = standing.finished(task)
         self.time_left.done += added
         return standing if added and standing.ended else None
 
     def lost(self, task: Task) -> None:
-        """Nothing more will be heard of this chunk: what is left of it is no work any more."""
+        """Note a chunk that was given up: the rest of it no longer counts as work."""
         heard = self.standings[task.point, task.curve].running.pop(task.chunk_number, None)
         self.time_left.work -= task.work - (task.rows * heard.plays if heard else 0)
 
@@ -134,17 +134,17 @@ class Course:
 
     @property
     def ended(self) -> int:
-        """How many curves are finished."""
+        """Number of finished curves."""
         return sum(standing.ended for standing in self.standings.values())
 
     def shown(self) -> list[list[Standing]]:
-        """The points under way; between two of them, the one that was."""
+        """The running points; between two points, the last one that was running."""
         return [point for point in self.points if any(standing.running for standing in point)] or (
             [self.points[self._last]] if self.time_left.begun else []
         )
 
 
 def common_plays(standings: Sequence[Standing]) -> int:
-    """The least that any curve under way has reached; where none is, what all that were played have."""
+    """Minimum of the plays that the running curves have reached; if none is running, of all curves that were played."""
     running = [standing.furthest for standing in standings if standing.running]
     return min(running or [standing.furthest for standing in standings if standing.furthest], default=0)

@@ -16,7 +16,7 @@ class TimeLeft:
         self.done = 0
         self._clock = clock
         self._begun: float | None = None  # when the first message came
-        self._done_before = 0  # work done by then: it says nothing about the speed
+        self._done_before = 0  # work done before that: it says nothing about the speed
 
     def begin(self) -> None:
         """Note the time of the first message."""
@@ -34,7 +34,7 @@ class TimeLeft:
         return 0.0 if self._begun is None else self._clock() - self._begun
 
     def words(self) -> str:
-        """For example "about 2 min left"; empty while there is too little to judge by, or nothing left."""
+        """For example "about 2 min left"; empty if it is too early to estimate, or if nothing is left."""
         done = self.done - self._done_before
         if self.seconds < SETTLING or not done or self.done == self.work:
             return ""
