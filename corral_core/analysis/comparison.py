@@ -212,8 +212,8 @@ def _common(entries: list[ComparedCurve]) -> tuple[list[ComparedCurve], list[str
         if len(common) < wanted:
             whose = f"{entry.run}: " if entry.label != entry.result.curve.name else ""
             notes.append(
-                f"{whose}the run is incomplete; only those {len(common)} of its {wanted} replicates are compared "
-                f"that every curve here has."
+                f"{whose}the run is incomplete; only the {len(common)} of its {wanted} replicates that every "
+                f"curve here has are compared."
             )
         kept.append(entry.keep(common))
     return kept, list(dict.fromkeys(notes))

@@ -293,5 +293,5 @@ def _sample(values: Any) -> Array:
     if sample.ndim != 1 or not len(sample):
         raise CorralError("a sample must be a non-empty list with one number per replicate")
     if not np.isfinite(sample).all():
-        raise CorralError("a sample must contain only finite numbers; some replicates are infinite or NaN")
+        raise CorralError("a sample must be a list of finite numbers; some replicates are infinite or NaN")
     return sample

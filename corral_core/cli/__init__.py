@@ -71,7 +71,7 @@ def command_line(plugins: Plugins) -> Any:
             implementation(apart)
             for name, command in typer.main.get_group(apart).commands.items():
                 if name in group.commands:
-                    plugin.problems.append(f"the command {name} is ignored: another one has this name")
+                    plugin.problems.append(f"the command {name} is ignored: there is one already")
                 else:
                     group.commands[name] = command
                     plugin.brings.setdefault("command", []).append(name)

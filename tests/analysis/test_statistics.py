@@ -125,7 +125,7 @@ def test_what_is_no_level_is_refused(level: float) -> None:
 
 
 def test_other_wrong_input_is_refused() -> None:
-    with pytest.raises(CorralError, match="must be of one length, not 2 and 1"):
+    with pytest.raises(CorralError, match="must have the same length, not 2 and 1"):
         difference([1.0, 2.0], [1.0], paired=True)
     with pytest.raises(CorralError, match=r"samples must be at least 40 for the level 0\.95, not 39"):
         bootstrap_difference([1.0, 2.0], [1.0, 3.0], paired=False, samples=39)
@@ -134,7 +134,7 @@ def test_other_wrong_input_is_refused() -> None:
     with pytest.raises(CorralError, match="means clearly above zero"):
         exponent([10, 20], [[1.0, 2.0, 3.0], [-2.0, 1.0, 2.0]])
     for sizes in ([10, 10], [10, 20, 30], [0, 10], [10, math.inf]):
-        with pytest.raises(CorralError, match="two positive sizes"):
+        with pytest.raises(CorralError, match="two different positive sizes"):
             exponent(sizes, [[1.0, 2.0], [2.0, 1.0]])
 
 

@@ -93,7 +93,7 @@ def test_an_expected_failure(lopsided: str, capsys: pytest.CaptureFixture[str]) 
         (("json:dumps",), "only a base, environment or meta, or a class of one, can be checked, not <function dumps"),
         (("json:JSONDecoder",), "JSONDecoder is not a class derived from Base or Environment or Meta"),
         (("uniform", "--expect", "shape=why"), "there is no check 'shape'; did you mean shapes"),
-        (("uniform", "--expect", "shapes"), "--expect takes CHECK=REASON"),
+        (("uniform", "--expect", "shapes"), "--expect must be CHECK=REASON"),
     ],
 )
 def test_wrong_input_is_one_sentence(
@@ -154,7 +154,7 @@ def test_a_base_called_like_its_plugin_is_checked_alone(
     corral("check", "lopsided")
     out = capsys.readouterr().out
     assert "uniform-two" not in out
-    assert "To check all that the plugin corral-lopsided brings: corral check corral-lopsided" in out
+    assert "To check everything that the plugin corral-lopsided provides: corral check corral-lopsided" in out
 
 
 PLUGIN = """

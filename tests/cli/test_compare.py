@@ -212,7 +212,7 @@ def test_a_sweep_has_a_table_a_point(out: Path, capsys: pytest.CaptureFixture[st
         assert table["at"] == "horizon = 60"
     assert corral(capsys, swept, "--at", "60").startswith("horizon = 60: 60 plays, 7 replicates, against ")
     assert "there is no point '70'; it takes horizon = 20, horizon = 60" in refused(capsys, swept, "--at", "70")
-    assert "nothing was swept, so leave --at out" in refused(capsys, out, "--at", "60")
+    assert "nothing was swept, so leave out --at" in refused(capsys, out, "--at", "60")
     (table,) = compare([out, swept], at="60", curves=["corral"])
     assert [row.verdict for row in table.rows if row.difference] == [Significance.SAME], (
         "one that sweeps nothing stands beside"
@@ -236,10 +236,10 @@ def test_of_an_incomplete_run_the_common_replicates_are_compared(out: Path, caps
     for row in table.rows:
         assert row.entry.final.tolist() == whole[row.entry.label][3:].tolist()
     said = corral(capsys, out, "--against", "ucb")
-    assert "the run is incomplete; of its 7 replicates, the 4 that every curve here has are compared." in said
-    assert "Nothing is there yet of uniform." in said
+    assert "the run is incomplete; only the 4 of its 7 replicates that every curve here has are compared." in said
+    assert "Not yet played: uniform." in said
     remove(out, "corral", 1, 2)
-    assert "has no replicate in common with the others yet" in refused(capsys, out)
+    assert "shares no replicates with the others yet" in refused(capsys, out)
     remove(out, "ucb", 1)
     remove(out, "corral", 0)
     assert "there is no curve 'corral'" in refused(capsys, out, "--curve", "corral")
@@ -280,17 +280,17 @@ def test_wrong_input_is_one_sentence(out: Path, capsys: pytest.CaptureFixture[st
     assert "did you mean corral?" in refused(capsys, out, "--curve", "coral")
     assert "did you mean uniform?" in refused(capsys, out, "--against", "unifrom")
     assert "fewer than two curves" in refused(capsys, out, "--curve", "corral")
-    assert "a run is named twice" in refused(capsys, out, out)
+    assert "a run is given twice" in refused(capsys, out, out)
     assert "does not exist; corral run EXPERIMENT" in refused(capsys, out.with_name("nowhere"))
     assert "contains no run" in refused(capsys, out.parent)
     for level in ("0", "1", "95", "nan"):
         assert "the level must lie between 0 and 1" in refused(capsys, out, "--level", level)
     two = out.with_name("two")
     play(two, horizon=20)
-    assert "and one 60 and two 20 were played" in refused(capsys, out, two)
+    assert "different numbers of plays (one 60 and two 20)" in refused(capsys, out, two)
     play(out.with_name("three"), seed=3)
     said = refused(capsys, out, out.with_name("three"), "--against", "ucb")
-    assert said == "Error: --against ucb could be one:ucb or three:ucb; say which\n"
+    assert said == "Error: --against ucb could be one:ucb or three:ucb; name one\n"
     swept, other = out.with_name("swept"), out.with_name("other")
     play(swept, *SWEPT)
     play(other, {"at": "meta.eta = 1"}, {"at": "meta.eta = 2", "seed": 2})
@@ -308,5 +308,5 @@ def test_regret_that_one_run_alone_knows_is_refused(out: Path, monkeypatch: pyte
         return [attrs.evolve(each, regret=None) if self.path == two else each for each in real(self)]
 
     monkeypatch.setattr(Run, "results", some)
-    with pytest.raises(CorralError, match="the regret is known in some of the runs alone"):
+    with pytest.raises(CorralError, match="only some of the runs report regret"):
         compare([out, two])

@@ -78,7 +78,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
         _, said = process.communicate(timeout=60)
     kept = (tmp_path / "a folder/journal.jsonl").read_text().count('"chunk"')
     assert process.returncode == 130
-    assert said == f"Interrupted. {kept} of 100 chunks are kept. Go on with: corral run 'a folder'\n"
+    assert said == f"Interrupted. {kept} of 100 chunks are kept. Resume with: corral run 'a folder'\n"
     assert not list(tmp_path.glob("a folder/chunks/.*"))
 
 
@@ -105,7 +105,8 @@ def test_a_run_that_goes_on_takes_no_other_settings(tmp_path: Path) -> None:
         )
         assert done.returncode == 2
         assert done.stderr == (
-            "Error: here is a run that was begun: it goes on as it is, without --out or other settings\n"
+            "Error: here is a run and is resumed with its own settings; "
+            "leave out --out, --replicates, --horizon and --seed\n"
         )
     again = subprocess.run([*CORRAL, "run", "./here"], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert "The curves of every replicate are in here, checksum " in again.stdout

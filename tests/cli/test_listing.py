@@ -60,7 +60,7 @@ def test_plugins_in_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_plugins_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert corral("plugins") == 0
     header, core, *_ = capsys.readouterr().out.splitlines()
-    assert header.split() == ["plugin", "version", "status", "brings"]
+    assert header.split() == ["plugin", "version", "status", "provides"]
     assert core.split()[:3] == ["core", __version__, "loaded"]
 
 

@@ -199,7 +199,7 @@ def test_an_interrupt_is_one_line_and_leaves_nobody_behind(engine: str, delay: f
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=30)  # ends only when every process that holds the pipes has ended
     assert process.returncode == 130
-    assert re.fullmatch(r"Interrupted\. \d+ of 20 chunks are kept\. Go on with: corral run out\n", said)
+    assert re.fullmatch(r"Interrupted\. \d+ of 20 chunks are kept\. Resume with: corral run out\n", said)
     assert not [file for file in tmp_path.rglob(".*") if file.is_file()]
 
 

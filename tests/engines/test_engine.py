@@ -164,8 +164,7 @@ def test_a_worker_that_dies_is_told_of_and_its_chunk_tried_once_more() -> None:
     }
     (told,) = assassin.troubles
     assert told == (
-        "the worker of curve exp3p, chunk 1 was ended by SIGKILL, perhaps for want of memory; "
-        "that chunk is tried once more"
+        "the worker of curve exp3p, chunk 1 was killed by SIGKILL, perhaps out of memory; its chunk is retried once"
     )
     expected = {
         done.task: bits(done.record) for done in Serial(1).run(points, wanted, Watch()) if isinstance(done, Done)
@@ -179,7 +178,7 @@ def test_a_chunk_whose_worker_dies_twice_is_given_up_and_the_rest_goes_on(tmp_pa
     outcomes = {outcome.task.curve: outcome for outcome in Processes(1).run(points, wanted, assassin)}
     lost = outcomes["exp3p"]
     assert isinstance(lost, Lost)
-    assert lost.reason == "its worker was ended by SIGKILL, perhaps for want of memory, twice"
+    assert lost.reason == "its worker was killed by SIGKILL, perhaps out of memory, twice"
     assert isinstance(outcomes["ucb"], Done)
 
 
@@ -232,7 +231,7 @@ def test_what_is_lost_is_told_of_at_the_end_and_the_rest_is_kept(engine: str, tm
     ("engine", "said"),
     [
         (Twice, "the engine ours must yield every task once"),
-        (Lazy, r"the engine ours left out 1 of 15 chunks, curve epsilon-greedy\(c=10\), chunk 3 among them"),
+        (Lazy, r"the engine ours left out 1 of 15 chunks, for example curve epsilon-greedy\(c=10\), chunk 3"),
     ],
     indirect=["engine"],
 )

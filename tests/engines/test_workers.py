@@ -112,9 +112,9 @@ def test_blas_has_one_thread(talk: ModuleType, worker: Worker) -> None:
     [
         ("leave", (), "ended with exit code 7"),
         ("linger", (), "ended with exit code 3"),
-        ("signalled", (9,), "was ended by SIGKILL, perhaps for want of memory"),
-        ("signalled", (11,), "was ended by SIGSEGV"),
-        ("signalled", (40,), "was ended by signal 40"),
+        ("signalled", (9,), "was killed by SIGKILL, perhaps out of memory"),
+        ("signalled", (11,), "was killed by SIGSEGV"),
+        ("signalled", (40,), "was killed by signal 40"),
     ],
 )
 def test_how_it_died_is_told(name: str, arguments: tuple[int, ...], how: str, talk: ModuleType, worker: Worker) -> None:

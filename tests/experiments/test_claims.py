@@ -47,9 +47,12 @@ name = "epsilon-greedy"
         ({"exponent": {"a": "half"}}, "exponent: a must be a number"),
         ({"at_least": {"a": float("nan")}}, "at_least: a must be finite"),
         ({"at_most": 3}, "must be a table of numbers by curve"),
-        ({"exponent": {"a": 1}, "at": "x = 1"}, "takes no at"),
+        ({"exponent": {"a": 1}, "at": "x = 1"}, "`at` is not allowed here; inside `either`, set it per test"),
         ({"either": [{"less": ["a", "b"]}]}, "at least two tests"),
-        ({"either": [{"less": ["a", "b"]}, {"exponent": {"a": 1}}]}, "takes tests that are made at a point"),
+        (
+            {"either": [{"less": ["a", "b"]}, {"exponent": {"a": 1}}]},
+            "either may only contain less, wider, at_least or at_most",
+        ),
         ({"less": ["a", "b"], "reading": "yes"}, "reading must be true or false"),
     ],
 )
@@ -66,9 +69,9 @@ def test_what_makes_no_claim_is_refused(table: dict[str, Any], words: str) -> No
         ({"open": "everything"}, "open must be a list"),
         ({"quick": 3}, "quick must be a table"),
         ({"quick": {"replicate": 3}}, "has no 'replicate'; did you mean replicates"),
-        ({"quick": {"sweep": [1]}}, "there is none"),
+        ({"quick": {"sweep": [1]}}, "sweep changes the values of a sweep, but the experiment has none"),
         ({"band": "wide"}, "band must be a number"),
-        ({"band": 0}, "band must be a positive number of standard deviations"),
+        ({"band": 0}, "band must be a number of standard deviations above 0, at most 100"),
     ],
 )
 def test_what_surrounds_claims_is_checked(source: dict[str, Any], words: str) -> None:
@@ -79,10 +82,10 @@ def test_what_surrounds_claims_is_checked(source: dict[str, Any], words: str) ->
 @pytest.mark.parametrize(
     ("test", "words"),
     [
-        ({"less": ["a", "bb"]}, "a claim names 'bb', no curve; did you mean b"),
-        ({"less": ["a", "b"], "at": "x = 1"}, "a claim is made at 'x = 1', no swept point"),
+        ({"less": ["a", "bb"]}, "claim refers to an unknown curve 'bb'; did you mean b"),
+        ({"less": ["a", "b"], "at": "x = 1"}, "claim refers to an unknown point 'x = 1'"),
         ({"exponent": {"a": 0.5}}, "needs a sweep of at least three horizons"),
-        ({"either": [{"less": ["a", "b"]}, {"less": ["a", "d"]}]}, "a claim names 'd', no curve"),
+        ({"either": [{"less": ["a", "b"]}, {"less": ["a", "d"]}]}, "claim refers to an unknown curve 'd'"),
     ],
 )
 def test_curves_and_points_must_be_there(test: dict[str, Any], words: str) -> None:
@@ -111,7 +114,9 @@ def test_claims_are_no_part_of_what_is_played(tmp_path: Path) -> None:
 
 def test_a_curve_that_is_not_there_is_refused_when_loading(tmp_path: Path) -> None:
     file = written(tmp_path, '\n[[claims]]\nof = "x"\nsays = "y"\nless = ["ucb", "epsilon-gredy"]\n')
-    with pytest.raises(CorralError, match="a claim names 'epsilon-gredy', no curve; did you mean epsilon-greedy"):
+    with pytest.raises(
+        CorralError, match="claim refers to an unknown curve 'epsilon-gredy'; did you mean epsilon-greedy"
+    ):
         load_experiment(file)
 
 

@@ -282,7 +282,7 @@ def test_names_that_would_be_alike_show_their_parameters() -> None:
 
 
 def test_a_curve_that_would_be_drawn_twice_is_refused() -> None:
-    with pytest.raises(CorralError, match="would draw 'ucb' twice"):
+    with pytest.raises(CorralError, match="has the curve 'ucb' twice"):
         made(compare={"bases": [{"name": "ucb"}]})
 
 
@@ -290,5 +290,5 @@ def test_points_that_look_alike_are_told_apart() -> None:
     values = [0.12345678, 0.12345679]
     points = sweep({**source(), "sweep": {"parameter": "meta.eta", "values": values}})
     assert [point["at"] for point in points] == ["meta.eta = 0.12345678", "meta.eta = 0.12345679"]
-    with pytest.raises(CorralError, match=r"sweep\.values has 5 twice; every point needs a value of its own"):
+    with pytest.raises(CorralError, match=r"sweep\.values has 5 twice; every value must be different"):
         sweep({**source(), "sweep": {"parameter": "horizon", "values": [5, 9, 5]}})

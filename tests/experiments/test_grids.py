@@ -65,8 +65,8 @@ def test_values_follow_the_horizon(written: Any, read: Any) -> None:
 @pytest.mark.parametrize(
     ("grid", "said"),
     [
-        ([], "grid is a grid of nothing"),
-        ({"powers-of-two": [5, 7]}, "grid is a grid of nothing"),
+        ([], "grid is an empty grid"),
+        ({"powers-of-two": [5, 7]}, "grid is an empty grid"),
         ({"geometric": [2, 1], "count": 2}, "grid.geometric must be two positive numbers, the smaller first"),
         ({"geometric": [1, 2], "count": 0}, f"grid.count must be a whole number from 1 to {MOST:,}, not 0"),
         ({"geometric": [1, 2], "count": MOST + 1}, "grid.count must be"),

@@ -51,7 +51,7 @@ def test_the_theory_preset_meets_every_precondition_that_can_be_checked(meta: st
 
 
 SMOOTHED = "bases are smoothed"
-BIAS = "the bias U_j(s)/s is taken off the gain"
+BIAS = "the bias U_j(s)/s is subtracted from the gain"
 TEST = "the base test is on"
 RESTART = "bases restart when their threshold is halved"
 
@@ -84,7 +84,7 @@ def test_delta_must_be_at_most_one_over_the_root_of_the_rounds() -> None:
 )
 def test_noise_is_measured_in_half_the_reward_range(noise: float, low: float, high: float, scaled: str | None) -> None:
     found = promise(environment={"name": "gaussian-arms", "arms": 5, "noise": noise, "low": low, "high": high})
-    expected = [f"the noise, {scaled} in half the reward range, is at most 1"] if scaled else []
+    expected = [f"the noise, {scaled} in units of half the reward range, is at most 1"] if scaled else []
     assert failing(found) == expected
 
 

@@ -247,7 +247,7 @@ def test_other_bits_than_before_are_told_of(tmp_path: Path, monkeypatch: pytest.
     runner.run_experiment(Experiment([small()]), engine="serial", out=tmp_path, watch=watch)
     assert told == [
         "1 damaged chunk will be played again",
-        "curve corral, chunk 2 has other bits than before: versions or the machine changed",
+        "curve corral, chunk 2 differs from before bit for bit: versions or machine changed",
     ]
 
 
@@ -274,7 +274,7 @@ def test_a_folder_goes_on_with_the_order_that_its_experiment_had(tmp_path: Path)
 
 def test_another_order_of_the_same_grid_is_another_experiment(tmp_path: Path) -> None:
     play(tmp_path, bases=[{"name": "rate", "grid": {"gap": [0.5, 0.25], "c": [1.0, 2.0]}}])
-    with pytest.raises(CorralError, match=r"another experiment \(other curves\)"):
+    with pytest.raises(CorralError, match=r"another experiment \(different curves\)"):
         play(tmp_path, bases=[{"name": "rate", "grid": {"c": [1.0, 2.0], "gap": [0.5, 0.25]}}])
 
 

@@ -78,7 +78,7 @@ def test_the_folder_of_another_run_is_refused(change: dict[str, Any], tmp_path: 
     play(tmp_path)
     before = chunks(tmp_path)
     with pytest.raises(
-        CorralError, match=rf"contains a run of another experiment \(other {next(iter(change))}\); choose another"
+        CorralError, match=rf"contains a run of another experiment \(different {next(iter(change))}\); choose another"
     ):
         play(tmp_path, **change)
     assert chunks(tmp_path) == before

@@ -34,7 +34,7 @@ def test_a_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     code, said, error = bench(capsys, "--replicates", "2", "--horizon", "100")
     assert (code, error) == (0, "")
     assert [line.partition(":")[0] for line in said.splitlines()] == ["epsilon", "arms", "dimension"]
-    assert said.count("us a play and replicate") == 3
+    assert said.count("us per play and replicate") == 3
     assert "times its bare matrix products" in said
 
 

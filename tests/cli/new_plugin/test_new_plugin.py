@@ -82,13 +82,13 @@ WRONG = [
     ("class", "a word of the Python language"),
     ("none", "a word of the Python language"),
     ("core", "the package corral_core is Corral itself"),
-    ("corral", "Corral itself is called so"),
-    ("conformance", "tests/test_conformance.py is there already"),
+    ("corral", "it is the name of Corral itself"),
+    ("conformance", "the template already has a tests/test_conformance.py"),
     ("mab", "corral-mab is one of Corral's own plugins; choose another name, like my-mab\n"),
     ("corral-glm", "corral-glm is one of Corral's own plugins"),
-    ("ucb", "corral-mab brings the base ucb already; choose another name, like my-ucb\n"),
-    ("ucb-glm", "corral-glm brings the base ucb-glm already"),
-    ("gaussian", "corral-mab brings the environment gaussian-arms already"),
+    ("ucb", "corral-mab already provides the base ucb; choose another name, like my-ucb\n"),
+    ("ucb-glm", "corral-glm already provides the base ucb-glm"),
+    ("gaussian", "corral-mab already provides the environment gaussian-arms"),
 ]
 
 
@@ -111,14 +111,14 @@ def test_an_author_is_a_line_of_text(author: str, tmp_path: Path, capfd: pytest.
 def test_nothing_is_overwritten(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     there = tmp_path / "corral-demo"
     {"folder": there.mkdir, "file": there.touch, "dangling link": lambda: there.symlink_to("nowhere")}[kind]()
-    assert f"{there} exists already; move it away" in refused(capfd, "demo", "--into", str(tmp_path))
+    assert f"{there} already exists; move it away" in refused(capfd, "demo", "--into", str(tmp_path))
     assert list(tmp_path.iterdir()) == [there]
 
 
 def test_the_folder_to_write_into_must_be_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     for into in ("missing", "file"):
-        assert f"there is no folder {tmp_path / into}" in refused(capfd, "demo", "--into", str(tmp_path / into))
+        assert f"the folder {tmp_path / into} does not exist" in refused(capfd, "demo", "--into", str(tmp_path / into))
     assert contents(tmp_path) == {"file"}
 
 
@@ -129,9 +129,19 @@ FORBIDDEN = OSError(errno.EACCES, "Permission denied")
 @pytest.mark.parametrize(
     ("method", "raised", "code", "sentence"),
     [
-        ("write_text", FULL, 2, "corral-demo cannot be written (No space left on device); --into takes another folder"),
-        ("mkdir", FORBIDDEN, 2, "corral-demo cannot be written (Permission denied); --into takes another folder"),
-        ("rename", FORBIDDEN, 2, "corral-demo cannot be written (Permission denied); --into takes another folder"),
+        (
+            "write_text",
+            FULL,
+            2,
+            "corral-demo cannot be written (No space left on device); choose another folder with --into",
+        ),
+        ("mkdir", FORBIDDEN, 2, "corral-demo cannot be written (Permission denied); choose another folder with --into"),
+        (
+            "rename",
+            FORBIDDEN,
+            2,
+            "corral-demo cannot be written (Permission denied); choose another folder with --into",
+        ),
         ("write_text", KeyboardInterrupt(), 130, "Interrupted."),
     ],
 )
