@@ -118,7 +118,7 @@ def _how_to_resume(out: Path | None) -> str:
     if out is None:
         return "Nothing was kept; with --out FOLDER you can resume a run later."
     if not (out / "experiment.json").exists():
-        return "Nothing had begun."
+        return "The run had not started."
     run = Run.open(out)
     return f"{len(run.finished())} of {len(run.tasks)} chunks are kept. Resume with: {run.command}"
 

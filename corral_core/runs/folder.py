@@ -44,7 +44,7 @@ class Folder:
             if changed := differing(self.found.versions, self._experiment.points):
                 if not mixed_versions:
                     raise CorralError(
-                        f"{path} was begun with {changed}; resume it with those, choose another folder, or "
+                        f"{path} was started with {changed}; resume it with those, choose another folder, or "
                         f"mix versions with --mixed-versions"
                     )
                 self._journal.enter({"versions": versions()})

@@ -143,7 +143,7 @@ def test_other_versions_do_not_go_on_unless_told_to(
     play(tmp_path)  # nothing is missing, so nothing is mixed
     (tmp_path / "SHA256SUMS").unlink()
     (tmp_path / "chunks" / chunks(tmp_path)[0]).unlink()
-    begun = rf"was begun with numpy {ours['numpy']} \(now 0.9\); resume it with those.*--mixed-versions"
+    begun = rf"was started with numpy {ours['numpy']} \(now 0.9\); resume it with those.*--mixed-versions"
     with pytest.raises(CorralError, match=begun):
         play(tmp_path)
     runner.run_experiment(Experiment([small()]), engine="serial", out=tmp_path, mixed_versions=True)
@@ -218,7 +218,7 @@ def test_damage_to_a_finished_run_is_not_mended_with_other_versions(
     flip(tmp_path / "chunks" / chunks(tmp_path)[0])
     other = {**versions.versions(), "numpy": "0.9"}
     monkeypatch.setattr(versions, "versions", lambda: other)
-    with pytest.raises(CorralError, match="was begun with numpy"):
+    with pytest.raises(CorralError, match="was started with numpy"):
         play(tmp_path)
     assert Run.open(tmp_path).checksum is None
 
@@ -228,7 +228,7 @@ def test_versions_that_nobody_knows_any_more_are_others(tmp_path: Path) -> None:
     (tmp_path / "versions.json").write_text("{")
     assert_equal(first, Run.open(tmp_path).results())  # what is there can be read
     (tmp_path / "chunks" / chunks(tmp_path)[0]).unlink()
-    with pytest.raises(CorralError, match="was begun with core unknown"):
+    with pytest.raises(CorralError, match="was started with core unknown"):
         play(tmp_path)
 
 

@@ -43,7 +43,10 @@ def new_plugin(
     author: Annotated[str | None, typer.Option(help="Author, for LICENSE and pyproject.toml.")] = None,
     into: Annotated[Path, typer.Option(help="Folder to create the plugin in.")] = Path("."),
 ) -> None:
-    """Create a working plugin: a base, an environment, an experiment and their tests."""
+    """Create a new plugin that works.
+
+    It has a base, an environment, an experiment and their tests.
+    """
     name = name.removeprefix("corral-")
     _check_name(name)
     author = _checked_author(name, author)

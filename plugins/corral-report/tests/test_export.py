@@ -258,7 +258,7 @@ def test_wrong_input_is_one_sentence(run: Run, tmp_path: Path, capsys: pytest.Ca
     for arguments, sentence in (
         ([str(run.path), "--format", "parkett"], "there is no format 'parkett'"),
         ([str(run.path), "--points", "0"], "--points must be at least 1, not 0"),
-        ([str(tmp_path / "nowhere")], "is not there"),
+        ([str(tmp_path / "nowhere")], "does not exist"),
     ):
         with pytest.raises(SystemExit) as stop:
             cli.main(["export", *arguments])

@@ -154,12 +154,12 @@ def test_a_limit_that_is_met_exactly_is_met() -> None:
         ({"less": ["a", "b"], "at": "x = 1"}, [result("a", ZIGZAG)], "there are no results of b, x = 1"),
         ({"at_least": {"a": 1}}, [result("a", ZIGZAG, known=False)], "the regret of a, which nobody knows"),
         ({"at_most": {"a": 99}}, [result("a", ZIGZAG, wanted=50)], "there are 40 of 50 replicates of a"),
-        ({"at_most": {"a": 99}}, [result("a", [1.0, np.nan])], "some replicates came to none"),
+        ({"at_most": {"a": 99}}, [result("a", [1.0, np.nan])], "some replicates are infinite or NaN"),
         ({"exponent": {"a": 0.5}}, [], "needs 3 horizons, and there are 0"),
         (
             {"exponent": {"a": 0.5}},
             [result("a", 0 * ZIGZAG, f"horizon = {size}", size) for size in (10, 20, 40)],
-            "means above zero, and the mean at 10 is 0",
+            "means above zero, but the mean at 10 is 0",
         ),
         (
             {"exponent": {"a": 0.5}},  # a resample of zeros alone has a chance of 1/8 each time

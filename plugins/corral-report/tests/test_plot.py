@@ -200,4 +200,4 @@ def test_wrong_options_are_one_sentence(
 
 def test_a_folder_without_a_run_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "contains no run" in refused(capsys, tmp_path)
-    assert "is not there" in refused(capsys, tmp_path / "nowhere")
+    assert "does not exist" in refused(capsys, tmp_path / "nowhere")

@@ -143,7 +143,7 @@ def test_other_versions_are_seen_before_anything_is_played(tiny: str, tmp_path: 
     begun = tmp_path / "out" / "runs" / "tiny-2" / "versions.json"
     begun.write_text(json.dumps({**json.loads(begun.read_text("utf-8")), "numpy": "0.1"}), encoding="utf-8")
     told: list[str] = []
-    with pytest.raises(CorralError, match=r"was begun with numpy 0\.1"):
+    with pytest.raises(CorralError, match=r"was started with numpy 0\.1"):
         reproduce(planned, tmp_path / "out", workers=1, tell=told.append)
     assert told == []
 
