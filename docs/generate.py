@@ -234,7 +234,7 @@ def _kind(registry: Registry, kind: Kind, entries: Sequence[Registered]) -> Iter
 
 
 def _thing(registry: Registry, entry: Registered) -> Iterator[str]:
-    cls = registry.load(entry.kind, entry.name)
+    cls = registry.load(entry.kind, entry.qualified)
     yield f"#### {entry.kind.capitalize()} {code(entry.name)}"
     module, _, attribute = entry.target.partition(":")
     yield f"{plain(entry.summary)}."
@@ -257,7 +257,7 @@ def _thing(registry: Registry, entry: Registered) -> Iterator[str]:
 
 
 def _size(registry: Registry, entry: Registered) -> tuple[str, str, str]:
-    source = tomllib.loads(registry.load("experiment", entry.name))
+    source = tomllib.loads(registry.load("experiment", entry.qualified))
     environment = source.get("environment", {}).get("name", "")
     sizes = (source.get(key, "") for key in ("horizon", "replicates"))
     plays, replicates = (f"{size:,}" if isinstance(size, int) else str(size) for size in sizes)

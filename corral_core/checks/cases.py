@@ -99,5 +99,5 @@ def _registered(registry: Registry | None) -> list[Environment]:
     found: list[Environment] = []
     for entry in registry.entries("environment") if registry else ():
         with contextlib.suppress(CorralError):  # from another plugin that fails to load
-            found += _examples(registry.load("environment", entry.name))  # type: ignore[union-attr]
+            found += _examples(registry.load("environment", entry.qualified))  # type: ignore[union-attr]
     return found
