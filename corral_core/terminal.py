@@ -1,4 +1,4 @@
-"""How numbers and sentences are written for people."""
+"""What commands print: numbers and sentences for people, tables, JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import re
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def number(value: float) -> str:
@@ -52,3 +57,29 @@ def say_paragraphs(text: str) -> None:
 def printable(name: str) -> str:
     """The name without characters that would move the cursor."""
     return name if name.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in name)
+
+
+def show_json(rows: Sequence[object]) -> None:
+    import json
+
+    print(json.dumps(rows, indent=2))
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Console:
+    """Print a table; in a pipe every row stays on one line. With `numbers`, all columns but the first hold them."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(markup=False, emoji=False, highlight=False)
+    if not sys.stdout.isatty():
+        console.width = 10_000
+    elif numbers:
+        header = [title.replace(" (", "\n(") for title in header]  # leaves room for the names in the first column
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for place, title in enumerate(header):
+        wraps = numbers or title in ("summary", "brings", "demands")
+        table.add_column(title, justify="right" if numbers and place else "left", overflow="fold", no_wrap=not wraps)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    return console

@@ -18,11 +18,14 @@ from typing import Any
 
 import pytest
 
-from corral_core.checks.cases import Case, cases_of, checks_of
+from corral_core.checks.cases import Case, cases_of, checks_of, expectations
 from corral_core.checks.names import subjects_of
-from corral_core.checks.rules import Broken, Check, ConformanceWarning, expectations
+from corral_core.checks.rules import Broken, Check, ConformanceWarning
 from corral_core.errors import CorralError
 from corral_core.protocols.environment import Environment
+from corral_core.selection.setup import given_rows
+
+__all__ = ["conformance", "given_rows"]
 
 
 def conformance(

@@ -1,3 +1,8 @@
+"""Rows and logs: records of arrays that share their first axis.
+
+Also tests `log.py`.
+"""
+
 from __future__ import annotations
 
 import numpy as np

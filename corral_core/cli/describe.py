@@ -109,7 +109,7 @@ def parameter_rows(cls: Any) -> list[tuple[str, str, str]]:
 
 
 def _print_parameters(cls: Any) -> None:
-    from corral_core.cli.listing import show_table
+    from corral_core.terminal import show_table
 
     if rows := parameter_rows(cls):
         print()

@@ -52,6 +52,7 @@ PRESETS = {
     "theory": Options(bias=1.0, base_test=True, restart=True),
     "practice": Options(player="plain"),
 }
+"""The presets by name: `paper`, `theory` and `practice`."""
 
 
 def options_for(meta: Meta | None, options: Options) -> Options:

@@ -10,7 +10,7 @@ import pytest
 
 from corral_core import cli
 from corral_core.environments.bandit import Bandit
-from corral_core.registry.known import BRINGS
+from corral_core.registry.known import PROVIDED
 from corral_core.registry.names import get_registry
 
 GOOD = """
@@ -39,7 +39,7 @@ ENDLESS = "0x" + "f" * 5000  # Python reads it, and refuses to print it
 @pytest.fixture(autouse=True)
 def _absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plugin of ours that nobody has installed."""
-    monkeypatch.setitem(BRINGS, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
+    monkeypatch.setitem(PROVIDED, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
 
 
 def refused(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:

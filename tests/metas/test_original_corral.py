@@ -1,4 +1,7 @@
-"""What bases learn, by the meta's feedback: importance-weighted, shared, and of boosted copies."""
+"""What bases learn, by the meta's feedback: importance-weighted, shared, and of boosted copies.
+
+Also tests `players/boosting.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Discovery survives every plugin, and says what is wrong with it."""
+"""Discovery survives every plugin, and says what is wrong with it.
+
+Also tests `hookspecs.py` and `registry/builtin.py`.
+"""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator

@@ -1,3 +1,8 @@
+"""What selection do.
+
+Also tests `selection/judge.py`, `selection/round.py`, `selection/options.py` and `selection/setup.py`.
+"""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,7 @@
-"""Mistakes that a plugin's author makes: each is named, with who made it, and none is played on."""
+"""Mistakes that a plugin's author makes: each is named, with who made it, and none is played on.
+
+Also tests `selection/compatibility.py`.
+"""
 
 from __future__ import annotations
 

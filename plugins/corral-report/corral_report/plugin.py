@@ -10,6 +10,7 @@ from corral_core import hookimpl
 if TYPE_CHECKING:
     import typer
 
+corral_protocol = 1
 COMMANDS = ("plot", "report", "export", "reproduce")
 
 

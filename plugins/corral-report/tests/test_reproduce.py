@@ -13,7 +13,7 @@ from corral_report.reproduce_report import counted, to_json, write
 
 from corral_core import CorralError
 from corral_core.cli import main
-from corral_core.registry.known import BRINGS
+from corral_core.registry.known import PROVIDED
 
 EXPERIMENT = """
 name = "tiny"
@@ -232,8 +232,8 @@ def test_a_file_in_the_place_of_the_folder(tiny: str, tmp_path: Path, capsys: py
 
 
 def test_what_was_not_tried_is_named(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BRINGS, "corral-absent", {"experiment": ("far", "farther", "farthest")})
-    monkeypatch.setitem(BRINGS, "corral-gone", {"experiment": ("away",)})
+    monkeypatch.setitem(PROVIDED, "corral-absent", {"experiment": ("far", "farther", "farthest")})
+    monkeypatch.setitem(PROVIDED, "corral-gone", {"experiment": ("away",)})
     for name, item in {"far": "Figure 8", "farther": "Figure 8", "away": "Theorem 9"}.items():
         monkeypatch.setitem(ITEMS, name, item)
     planned = plan([tiny], quick=True)

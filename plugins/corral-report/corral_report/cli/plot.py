@@ -41,9 +41,8 @@ def plot(
     import json
 
     from corral_core import CorralError, Run
-    from corral_core.cli.listing import show_table
     from corral_core.suggestions import suggestion
-    from corral_core.terminal import say
+    from corral_core.terminal import say, show_table
     from corral_report.figures import FORMATS, album, save
     from corral_report.progress import incomplete
 

@@ -33,11 +33,10 @@ def reproduce(
     import sys
 
     from corral_core import CorralError
-    from corral_core.cli.listing import show_table
     from corral_core.cli.progress.watcher import watcher
     from corral_core.errors import Interrupted
     from corral_core.runs.files import usable
-    from corral_core.terminal import say
+    from corral_core.terminal import say, show_table
     from corral_report.reproduce import plan, untried
     from corral_report.reproduce import reproduce as played
     from corral_report.reproduce_report import check_targets, counted, says, to_json, write
