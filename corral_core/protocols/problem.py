@@ -28,7 +28,7 @@ NEEDS = {
 
 ACTIONS = {"finite": "finitely many actions", "ball": "a ball of actions", "ellipsoid": "an ellipsoid of actions"}
 SAYABLE = ("noise", "low", "high", "step_low", "step_high")  # what a user may set if the environment does not know it
-SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than there is, never more
+SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than the problem has, never more
 
 
 @attrs.frozen
