@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def number(value: float) -> str:
-    """About four digits, with thousands set apart."""
+    """About four digits, with thousands separators."""
     if abs(value) >= 1e9:
         return f"{value:.4g}"
     if abs(value) >= 1000:
@@ -23,7 +23,7 @@ def number(value: float) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """As in "1 play", "2 plays"."""
+    """A count with its noun: "1 play", "2 plays"."""
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
@@ -32,7 +32,7 @@ def plays(count: int) -> str:
 
 
 def say(sentence: str, indent: str = "", following: str | None = None) -> None:
-    """Print a sentence, broken between words where the terminal ends; in a pipe it stays on one line."""
+    """Print a sentence, wrapped between words at the width of the terminal; in a pipe it stays on one line."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     later = indent if following is None else following
     wrapper = textwrap.TextWrapper(width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False)
@@ -40,7 +40,7 @@ def say(sentence: str, indent: str = "", following: str | None = None) -> None:
 
 
 def say_paragraphs(text: str) -> None:
-    """Print a docstring: paragraphs and list items flow, indented lines (formulas) stay, examples are left out."""
+    """Print a docstring: wrap paragraphs and list items, keep indented lines (formulas), leave out examples."""
     shown = [part for part in re.split(r"\n\s*\n", text) if not part.startswith(">>>")]
     for number, part in enumerate(shown):
         if number:
@@ -55,7 +55,7 @@ def say_paragraphs(text: str) -> None:
 
 
 def printable(name: str) -> str:
-    """The name without characters that would move the cursor."""
+    """The name with `?` for every character that is not printable and could move the cursor."""
     return name if name.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in name)
 
 

@@ -276,10 +276,10 @@ def _size(registry: Registry, entry: Registered) -> tuple[str, str, str]:
 def api_page() -> str:
     """The public names of the core, in the groups of `corral_core/__init__.pyi`."""
     introduction = (
-        "Import these names from `corral_core`. They are loaded on first use. Deeper paths are internal and may change; "
-        "the pages for authors name the few modules beside these that you can rely on: `corral_core.testing`, "
-        "`corral_core.checks` and the starting points in `corral_core.bases` and `corral_core.environments`. The classes "
-        "of a plugin are imported from its package in the same way: `from corral_mab import Ucb`."
+        "Import these names from `corral_core`; they are loaded on first use. Deeper paths are internal and may change. "
+        "The pages for authors name the few other modules that you can rely on: `corral_core.testing`, "
+        "`corral_core.checks`, and the starting points in `corral_core.bases` and `corral_core.environments`. Import the "
+        "classes of a plugin from its package in the same way: `from corral_mab import Ucb`."
     )
     parts = []
     for title, names in api_groups():

@@ -182,7 +182,7 @@ def test_switches_are_few() -> None:
         (LsviUcb(dimension=2), {"dimension": None}, "lsvi-ucb needs features of actions in states"),
         (LsviUcb(dimension=5), {}, "dimension must be at most 4"),
         (LsviUcb(), {"step_low": -1.0}, "needs rewards of at least 0; in nested-linear-mdp a step may pay less"),
-        (LsviUcb(), {"step_high": None}, "so give lsvi-ucb a step_high"),
+        (LsviUcb(), {"step_high": None}, "so set step_high of lsvi-ucb"),
         (LsviUcb(states=3), {}, "lsvi-ucb plays all 6 states of nested-linear-mdp; leave states out"),
     ],
 )
