@@ -276,10 +276,10 @@ def _size(registry: Registry, entry: Registered) -> tuple[str, str, str]:
 def api_page() -> str:
     """The public names of the core, in the groups of `corral_core/__init__.pyi`."""
     introduction = (
-        "Import these names from `corral_core`; they are loaded on first use. Deeper paths are internal and may change. "
-        "The pages for authors name the few other modules that you can rely on: `corral_core.testing`, "
-        "`corral_core.checks`, and the starting points in `corral_core.bases` and `corral_core.environments`. Import the "
-        "classes of a plugin from its package in the same way: `from corral_mab import Ucb`."
+        "Import these names from `corral_core`; they are loaded on first use. Deeper paths are internal and may "
+        "change. The pages for authors name the few other modules that you can rely on: `corral_core.testing`, "
+        "`corral_core.checks`, and the starting points in `corral_core.bases` and `corral_core.environments`. Import "
+        "the classes of a plugin from its package in the same way: `from corral_mab import Ucb`."
     )
     parts = []
     for title, names in api_groups():
@@ -301,7 +301,7 @@ def api_groups() -> list[tuple[str, list[str]]]:
 
 def _signature(name: str) -> str:
     thing = getattr(corral_core, name)
-    if not inspect.isfunction(thing):
+    if inspect.isclass(thing) or name in ATTRIBUTES:
         return code(name)
     parameters = inspect.signature(thing).parameters.values()
     shown = [f"**{each.name}" if each.kind is each.VAR_KEYWORD else each.name for each in parameters]
@@ -311,7 +311,7 @@ def _signature(name: str) -> str:
 def _first(name: str) -> str:
     """The first sentence of a docstring; of an attribute, the string that follows it."""
     thing = getattr(corral_core, name)
-    text = inspect.getdoc(thing) if inspect.isclass(thing) or inspect.isfunction(thing) else ATTRIBUTES[name]
+    text = ATTRIBUTES[name] if name in ATTRIBUTES else inspect.getdoc(thing)
     first = " ".join((text or "").split("\n\n")[0].split())
     return plain(re.split(r"(?<=[.])\s", first)[0])
 

@@ -169,9 +169,9 @@ def test_switches_are_few() -> None:
     """At most d H ln(1 + N/(lambda d))/ln 2 and the first, by the determinants; some hundred here."""
     base = resolved(LsviUcb(switching=1.0), horizon=4000)
     assert base.max_policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 4000 / 4) / math.log(2))
-    assert resolved(LsviUcb()).policies(77) == 77
+    assert resolved(LsviUcb()).max_policies(77) == 77
     longer = resolved(LsviUcb(switching=1.0, length=3.0), horizon=4000)
-    assert longer.policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 9 * 4000 / 4) / math.log(2))
+    assert longer.max_policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 9 * 4000 / 4) / math.log(2))
 
 
 @pytest.mark.parametrize(
