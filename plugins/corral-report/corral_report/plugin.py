@@ -1,4 +1,4 @@
-"""What corral-report brings: commands. Light by rule: nothing heavy is imported until one runs."""
+"""What corral-report provides: commands. Nothing heavy is imported until one runs."""
 
 from __future__ import annotations
 
