@@ -46,13 +46,13 @@ class Bound:
 
     @property
     def leading(self) -> Term | None:
-        """The largest term that is below linear: what learning rates are tuned to (a linear term no rate can mend)."""
+        """The largest term below linear: learning rates are tuned to it (no rate can make up for a linear term)."""
         terms = [term for term in self.shape if term.c > 0 and term.alpha < 1]
         return max(terms, key=lambda term: (term.alpha, term.c), default=None)
 
 
 class BoundTable:
-    """U_j(s) for all bases j, tabulated as far as any base has got; (bases, plays) with column 0 unused."""
+    """U_j(s) for all bases j, tabulated up to the plays needed so far; (bases, plays) with column 0 unused."""
 
     def __init__(self, bounds: Sequence[Bound], mode: str = "literal") -> None:
         self._bounds = bounds
@@ -69,6 +69,6 @@ class BoundTable:
             rows = [np.concatenate([[0.0], bound(s, self._mode)]) for bound in self._bounds]
             self._table = np.ascontiguousarray(rows)
             if not np.isfinite(self._table).all():
-                raise CorralError("a base's regret bound is not a finite number at every number of plays")
+                raise CorralError("the regret bound of a base must be a finite number for every number of plays")
         found: Array = self._table.take(base * width + plays)
         return found

@@ -1,19 +1,22 @@
-"""What goes wrong in a way the user can mend, and what they are warned of."""
+"""Errors that the user can fix, and warnings."""
 
 import os
 import warnings
 
 
 class CorralError(Exception):
-    """One sentence that says what was wrong, where, and what would be right; the command line exits with 2."""
+    """An error that the user can fix: one sentence that says what is wrong, where, and what would be right.
+
+    The command line prints it and exits with 2.
+    """
 
 
 class Interrupted(CorralError):  # noqa: N818 - nothing is wrong
-    """The user ended it; the message says how to go on."""
+    """The user interrupted a run; the message says how to resume it."""
 
 
 def warn_plainly() -> None:
-    """From now on a warning is one line that says what it is about, not where in the source it was raised."""
+    """Show every warning from now on as one line with its message, without the place in the source."""
 
     def line(message: Warning | str, *place: object, **more: object) -> str:
         return f"Warning: {' '.join(str(message).split())}\n"
@@ -31,7 +34,7 @@ def reason(error: BaseException) -> str:
 
 
 def place(error: BaseException) -> str:
-    """Where it was raised: the last line outside Corral, numpy, attrs and Python itself, in brackets; or nothing."""
+    """Where it was raised: the last line outside Corral, numpy, attrs and Python itself, in brackets; "" if none."""
     libraries = {"corral_core", "numpy", "attr", "attrs", "importlib", os.path.basename(os.path.dirname(os.__file__))}
     found = ""
     trace = error.__traceback__

@@ -1,4 +1,4 @@
-"""Log: append-only entries, a list of its own for every row, in one shared arena."""
+"""Log: append-only entries, one list per row, in one shared arena."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from corral_core.rows import Array, Rows
 
 
 class Log:
-    """Append-only entries, a list of its own for every row; all rows share one arena.
+    """Append-only entries, one list per row; all rows share one arena.
 
-    Row r's entries lie in pages of doubling size, so appending is amortised constant time and memory follows what was
-    appended. Page k holds entries F (2^k - 1) to F (2^(k+1) - 1) - 1, with F the size of the first page; entry q is
-    in page floor(log2(q + F)) - log2(F).
+    The entries of a row are stored in pages of doubling size, so appending takes amortised constant time and memory
+    follows what was appended. Page k holds entries F (2^k - 1) to F (2^(k+1) - 1) - 1, with F the size of the first
+    page; entry q is in page floor(log2(q + F)) - log2(F).
     """
 
     FIRST = 16
 
     def __init__(self, rows: int, entry: type[Rows] | None = None) -> None:
-        """`entry` is the class of what will be appended; only a log that is loaded before it is used must be told."""
+        """`entry` is the class of the entries; it is needed only if the log is loaded before anything is appended."""
         self.rows = rows
         self._entry = entry
         self.length = np.zeros(rows, dtype=np.int64)
         self._next = np.zeros(rows, dtype=np.int64)  # address of the next entry
         self._end = np.zeros(rows, dtype=np.int64)  # end of the page it falls in
-        self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k less its first entry's number; -1: none
+        self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k minus its first entry's number; -1: none
         self._page_of = np.zeros(0, dtype=np.int8)  # the page of an entry
         self._used = 0
         self._columns: dict[str, Array] = {}
@@ -43,7 +43,7 @@ class Log:
         return sum(array.nbytes for array in held)
 
     def empty(self, rows: int) -> Self:
-        """A log of the same kind with nothing in it; a subclass with arguments of its own says how it is made."""
+        """An empty log of the same kind; override this if the constructor takes other arguments."""
         return type(self)(rows, self._entry)
 
     def append(self, rows: Array, entries: Rows) -> None:
@@ -58,7 +58,7 @@ class Log:
             value = getattr(entries, name)
             if value.dtype != column.dtype:
                 what = f"{type(entries).__name__}.{name}"
-                raise TypeError(f"{what} was {column.dtype} and is {value.dtype} now; entries keep their type")
+                raise TypeError(f"{what} was {column.dtype} and is {value.dtype} now; it must keep its type")
             column[address] = value
         address += 1
         self._next[rows] = address
@@ -75,16 +75,16 @@ class Log:
         return self._columns[name].take(self._address(rows, index), axis=0)
 
     def forget(self, rows: Array) -> None:
-        """These rows start again with nothing, in the pages they have."""
+        """Empty the lists of these rows; they reuse their pages."""
         for array in (self.length, self._next, self._end):
             array[rows] = 0
 
     def take(self, rows: Array, axis: int = 0) -> Log:
-        """The log itself: it is shared by whoever refers to it, and rows keep their numbers in it."""
+        """The log itself: it is shared, not copied, and rows keep their numbers in it."""
         return self
 
     def put(self, rows: Array, other: Log) -> None:
-        """Fresh rows have an empty log: all that a restart can mean."""
+        """Empty the lists of these rows: rows are put only to restart them, and fresh rows have no entries."""
         self.forget(rows)
 
     def to_arrays(self) -> dict[str, Array]:
@@ -98,7 +98,7 @@ class Log:
         length = np.asarray(arrays["length"])
         log, longest = self.empty(len(length)), int(length.max(initial=0))
         if self._entry is None and longest:
-            raise CorralError("a log that was never appended to must know its entries to be loaded: Log(rows, Entry)")
+            raise CorralError("an empty log must know the class of its entries to be loaded: write Log(rows, Entry)")
         first = np.cumsum(length) - length
         for index in range(longest):
             rows = np.flatnonzero(length > index)
@@ -115,13 +115,13 @@ class Log:
         return told.from_arrays(joined)
 
     def _prepare(self, entries: Rows) -> None:
-        """Columns like those of the first entries."""
+        """Create columns like those of the first entries."""
         self._entry, self._like = type(entries), entries.replace()
         for name, value in entries._values():
             if isinstance(value, np.ndarray):
                 self._columns[name] = np.empty((0, *value.shape[1:]), dtype=value.dtype)
             elif not isinstance(value, Log):
-                raise TypeError(f"an entry holds arrays and logs; {type(entries).__name__}.{name} is neither")
+                raise TypeError(f"an entry may hold only arrays and logs; {type(entries).__name__}.{name} is neither")
 
     def _address(self, rows: Array, index: Array) -> Array:
         page = self._page_of.take(index).astype(np.int64)
@@ -129,7 +129,7 @@ class Log:
         return address
 
     def _new_pages(self, rows: Array) -> Array:
-        """Give each row its next page and return where the pages begin."""
+        """Give each row its next page and return the addresses at which the pages begin."""
         index = self.length.take(rows)
         page = np.frexp((index + self.FIRST).astype(np.float64))[1] - self.FIRST.bit_length()
         pages = int(page.max()) + 1

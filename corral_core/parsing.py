@@ -1,4 +1,4 @@
-"""From what a file says to attrs classes: every key and type is checked, and what is wrong is said in one sentence."""
+"""Turn tables of values into attrs classes: every key and type is checked, and each error is one sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corral_core.suggestions import suggestion
 
 T = TypeVar("T")
 
-NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false", type(None): "nothing"}
+NAMES = {float: "a number", int: "a whole number", str: "a string", bool: "true or false", type(None): "nothing"}
 
 
 def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
@@ -37,12 +37,12 @@ def parameters(cls: type[Any]) -> list[attrs.Attribute[Any]]:
     try:
         resolved = attrs.resolve_types(cls)
     except NameError as unknown:
-        raise CorralError(f"an annotation of {cls.__name__} cannot be understood: {unknown}") from None
+        raise CorralError(f"cannot resolve an annotation of {cls.__name__}: {unknown}") from None
     return [field for field in attrs.fields(resolved) if "hidden" not in field.metadata]
 
 
 def check_keys(values: Mapping[str, Any], allowed: Iterable[str], where: str) -> None:
-    """Refuse a key that means nothing here."""
+    """Raise an error for a key that is not allowed here."""
     allowed = list(allowed)
     for key in values:
         if key not in allowed:
@@ -50,7 +50,7 @@ def check_keys(values: Mapping[str, Any], allowed: Iterable[str], where: str) ->
 
 
 def convert(value: Any, kind: Any, where: str) -> Any:
-    """The value as this type has it, or one sentence."""
+    """The value converted to this type; raises an error if it does not fit."""
     if kind is Any or kind is None:
         return value
     if get_origin(kind) is Literal:
@@ -99,15 +99,15 @@ def _choices(kind: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """What the user wrote, cut short where it is long."""
+    """What the user wrote, shortened if it is long."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print thousands of digits
-        return "so large a number"
+        return "a number with thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _first(problem: Exception) -> str:
-    """The sentence of a failed validator, without the objects it carries."""
+    """The message of a failed validator, without the objects that come with it."""
     text = str(problem.args[0]) if problem.args else str(problem)
     return re.sub(r"^'(\w+)'", r"\1", text)

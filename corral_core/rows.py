@@ -1,7 +1,7 @@
 """Records of arrays that share their first axis.
 
 Everything in Corral is an array whose first axis is the *row*: one row is one independent learner, one replicate of
-one base. `Rows` is the container; `Log` is an append-only store in which every row has entries of its own.
+one base. `Rows` is the container; `Log` is an append-only store with one list of entries per row.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Array: TypeAlias = NDArray[Any]
 
 @dataclass_transform(eq_default=False)
 class Rows:
-    """Base class of records: annotate the fields, and the subclass is an attrs class.
+    """Base class of records: annotate the fields, and the subclass becomes an attrs class.
 
-    A field holds an array, another `Rows`, a `Log`, or None where there is nothing to say. An array of dtype object
-    holds one Python object a row.
+    A field holds an array, another `Rows`, a `Log`, or None if there is no value. An array of dtype object holds
+    one Python object per row.
 
     >>> class State(Rows):
     ...     pulls: Array
@@ -50,7 +50,7 @@ class Rows:
                 yield name, value
 
     def replace(self, **changes: Any) -> Self:
-        """This record with other values in some fields."""
+        """A copy of this record with other values in some fields."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.__dict__.update(changes)
@@ -62,7 +62,7 @@ class Rows:
         return 0
 
     def take(self, rows: Array, axis: int = 0) -> Self:
-        """A copy of these rows (a `Log` is shared, not copied). The axis is always 0: arrays are asked alike."""
+        """A copy of these rows (a `Log` is shared, not copied). `axis` must be 0; arrays have the same signature."""
         return self.replace(**{name: value.take(rows, axis=0) for name, value in self._values()})
 
     def put(self, rows: Array, other: Self) -> None:
@@ -84,7 +84,7 @@ class Rows:
         return parts[0].replace(**joined)
 
     def detached(self) -> Self:
-        """Safe from later changes: Python objects are copied (by their own `snapshot`, else deeply); arrays are not."""
+        """A record safe from later changes: Python objects are copied (with `snapshot` or deepcopy); arrays are not."""
         changed: dict[str, Any] = {}
         for name, value in self._values():
             if isinstance(value, Rows):
@@ -95,11 +95,11 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by all rows; of Python objects, as many as they would pickle to."""
+        """Bytes held by all rows; Python objects count with the size of their pickle."""
         return sum(_object_bytes(value) if _holds_objects(value) else int(value.nbytes) for _, value in self._values())
 
     def to_arrays(self) -> dict[str, Array]:
-        """Plain arrays by dotted name, fit for `np.savez`."""
+        """Plain arrays by dotted name, ready for `np.savez`."""
         arrays: dict[str, Array] = {}
         for name, value in self._values():
             if not isinstance(value, np.ndarray):
@@ -111,7 +111,7 @@ class Rows:
         return arrays
 
     def from_arrays(self, arrays: Mapping[str, Array]) -> Self:
-        """A record of this one's layout, filled with what `to_arrays` gave."""
+        """A record with the same layout as this one, filled from the result of `to_arrays`."""
         loaded: dict[str, Any] = {}
         for name, value in self._values():
             if isinstance(value, np.ndarray):
@@ -124,7 +124,7 @@ class Rows:
 
 
 def object_array(items: Sequence[object]) -> Array:
-    """One Python object a row, whatever the objects look like to numpy."""
+    """An array with one Python object per row, even if numpy could convert the objects."""
     array = np.empty(len(items), dtype=object)
     for index, item in enumerate(items):
         array[index] = item
@@ -132,7 +132,7 @@ def object_array(items: Sequence[object]) -> Array:
 
 
 def stack(parts: Sequence[Any]) -> Any:
-    """Arrays or records of the same rows, one beside the other along a second axis."""
+    """Arrays or records of the same rows, stacked along a new second axis."""
     first = parts[0]
     if isinstance(first, np.ndarray):
         return np.stack(parts, axis=1)
@@ -146,7 +146,7 @@ def _holds_objects(value: Any) -> bool:
 def _object_bytes(array: Array) -> int:
     try:
         return array.nbytes + sum(len(pickle.dumps(item)) for item in array)
-    except Exception:  # whatever an object may do when asked to be pickled: it is an estimate
+    except Exception:  # pickling an object may raise anything, and this is only an estimate
         return array.nbytes + 1000 * len(array)
 
 

@@ -6,8 +6,8 @@
     def test_conformance(check):
         check()
 
-What is checked is the name of an installed plugin, of anything registered, a class, or an instance of one. A check that
-is known to fail is `expected` to, by name and with the reason: pytest shows XFAIL, and XPASS where it passes after all.
+You can check an installed plugin or anything registered (by name), a class, or an instance. If a check is known to
+fail, pass its name and the reason in `expected`: pytest then shows XFAIL, or XPASS if the check passes after all.
 """
 
 from __future__ import annotations
@@ -18,26 +18,29 @@ from typing import Any
 
 import pytest
 
-from corral_core.checks.cases import Case, cases_of, checks_of
+from corral_core.checks.cases import Case, cases_of, checks_of, expectations
 from corral_core.checks.names import subjects_of
-from corral_core.checks.rules import Broken, Check, ConformanceWarning, expectations
+from corral_core.checks.rules import Broken, Check, ConformanceWarning
 from corral_core.errors import CorralError
 from corral_core.protocols.environment import Environment
+from corral_core.selection.setup import given_rows
+
+__all__ = ["conformance", "given_rows"]
 
 
 def conformance(
     *things: Any, within: Sequence[Environment] = (), expected: Mapping[str, str] | None = None
 ) -> pytest.MarkDecorator:
-    """Run a test once for every check of every case of these things; its argument `check` is called to ask it.
+    """Run a test once for every check of every case of these things; the test calls its argument `check`.
 
-    Bases are checked `within` the environments given, and without any in every small world that they fit.
+    Bases are checked `within` these environments (default: every small world that they fit).
     """
     if not things:
         raise CorralError("conformance needs something to check: a plugin's name, a class or an instance")
     expected = expectations(expected or {})
     tests = []
     for case in [case for thing in things for case in _cases(thing, within)]:
-        failed = dict.fromkeys(expected, False)  # what is expected to fail stops nobody
+        failed = dict.fromkeys(expected, False)  # an expected failure does not skip other checks
         for check in checks_of(case):
             if check.applies_to(case):
                 reason = expected.get(check.name)
@@ -58,11 +61,11 @@ def _cases(thing: Any, within: Sequence[Environment]) -> list[Case]:
 
 
 class Asked:
-    """A check of a case, to be called."""
+    """A check of a case: call it to run it."""
 
     def __init__(self, check: Check, case: Case, failed: dict[str, bool]) -> None:
         self.check, self.case = check, case
-        self._failed = failed  # which of the first checks failed on this case, so far as they were asked
+        self._failed = failed  # whether each check that has run failed on this case
 
     def __call__(self) -> None:
         __tracebackhide__ = True

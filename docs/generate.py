@@ -20,8 +20,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import corral_core
 from corral_core.cli import command_line
-from corral_core.cli.describe import needs, parameter_rows
+from corral_core.cli.describe import import_line, needs, parameter_rows
 from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered
 from corral_core.registry.names import Registry
 
@@ -29,6 +30,12 @@ DOCS = Path(__file__).parent
 GENERATED = "*This page is generated from the code by `python docs/generate.py`.*"
 TITLES = {kind: f"{kind.capitalize()}s" for kind in KINDS} | {"meta": "Meta-algorithms"}
 VALUES = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
+ATTRIBUTES = {
+    "Array": "An array whose first axis is the row, unless its name says otherwise.",
+    "PRESETS": "The presets by name: `paper`, `theory` and `practice`.",
+    "hookimpl": "Marks a function of a plugin's module as the implementation of a hook.",
+    "__version__": "The version of the core.",
+}
 COMPLETION = ("--install-completion", "--show-completion")
 
 
@@ -234,11 +241,10 @@ def _kind(registry: Registry, kind: Kind, entries: Sequence[Registered]) -> Iter
 
 
 def _thing(registry: Registry, entry: Registered) -> Iterator[str]:
-    cls = registry.load(entry.kind, entry.name)
+    cls = registry.load(entry.kind, entry.qualified)
     yield f"#### {entry.kind.capitalize()} {code(entry.name)}"
-    module, _, attribute = entry.target.partition(":")
     yield f"{plain(entry.summary)}."
-    yield code(f"from {module} import {attribute}")
+    yield code(import_line(entry.target))
     if entry.kind == "base":
         yield wrap(f"Bound U(s, delta): {plain(cls.formula)}")
     if entry.kind == "meta":
@@ -257,20 +263,70 @@ def _thing(registry: Registry, entry: Registered) -> Iterator[str]:
 
 
 def _size(registry: Registry, entry: Registered) -> tuple[str, str, str]:
-    source = tomllib.loads(registry.load("experiment", entry.name))
+    source = tomllib.loads(registry.load("experiment", entry.qualified))
     environment = source.get("environment", {}).get("name", "")
     sizes = (source.get(key, "") for key in ("horizon", "replicates"))
     plays, replicates = (f"{size:,}" if isinstance(size, int) else str(size) for size in sizes)
     return code(environment), plays, replicates
 
 
-# --- Both -------------------------------------------------------------------------------------------------------------
+# --- The public API ---------------------------------------------------------------------------------------------------
+
+
+def api_page() -> str:
+    """The public names of the core, in the groups of `corral_core/__init__.pyi`."""
+    introduction = (
+        "Import these names from `corral_core`; they are loaded on first use. Deeper paths are internal and may "
+        "change. The pages for authors name the few other modules that you can rely on: `corral_core.testing`, "
+        "`corral_core.checks`, and the starting points in `corral_core.bases` and `corral_core.environments`. Import "
+        "the classes of a plugin from its package in the same way: `from corral_mab import Ucb`."
+    )
+    parts = []
+    for title, names in api_groups():
+        parts += [f"## {title}", table(("name", "what it is"), [(_signature(name), _first(name)) for name in names])]
+    return page("Public API", introduction, parts)
+
+
+def api_groups() -> list[tuple[str, list[str]]]:
+    """The comments of `__all__` in the stub, each with the names that follow it."""
+    stub = (DOCS.parent / "corral_core" / "__init__.pyi").read_text(encoding="utf-8")
+    groups: list[tuple[str, list[str]]] = []
+    for line in stub.partition("__all__")[2].splitlines()[1:]:
+        if heading := re.fullmatch(r"\s*# (.*)", line):
+            groups.append((heading[1], []))
+        elif name := re.fullmatch(r'\s*"(\w+)",', line):
+            groups[-1][1].append(name[1])
+    return groups
+
+
+def _signature(name: str) -> str:
+    thing = getattr(corral_core, name)
+    if inspect.isclass(thing) or name in ATTRIBUTES:
+        return code(name)
+    parameters = inspect.signature(thing).parameters.values()
+    shown = [f"**{each.name}" if each.kind is each.VAR_KEYWORD else each.name for each in parameters]
+    return code(f"{name}({', '.join(shown)})")
+
+
+def _first(name: str) -> str:
+    """The first sentence of a docstring; of an attribute, the string that follows it."""
+    thing = getattr(corral_core, name)
+    text = ATTRIBUTES[name] if name in ATTRIBUTES else inspect.getdoc(thing)
+    first = " ".join((text or "").split("\n\n")[0].split())
+    return plain(re.split(r"(?<=[.])\s", first)[0])
+
+
+# --- All of them ------------------------------------------------------------------------------------------------------
 
 
 def generate(found: Iterable[EntryPoint] | None = None) -> dict[str, str]:
     """The pages by file name."""
     plugins = load_plugins(entry_points(group="corral") if found is None else found)
-    return {"command-line.md": command_line_page(plugins), "catalogue.md": catalogue_page(Registry(plugins))}
+    return {
+        "command-line.md": command_line_page(plugins),
+        "catalogue.md": catalogue_page(Registry(plugins)),
+        "api.md": api_page(),
+    }
 
 
 def main() -> None:

@@ -182,7 +182,7 @@ SHEEP = "Entry('sheep', 'One', 'nowhere:Sheep')"
         (
             "loaded",
             BASES.format(SHEEP).replace("hookimpl\ndef", "hookimpl(wrapper=True)\ndef"),
-            "corral_bases is ignored: a hook returns what it brings and cannot be a wrapper",
+            "corral_bases is ignored: a hook returns what it provides and cannot be a wrapper",
         ),
         ("loaded", BASES.format("1 / 0"), "corral_bases raised: ZeroDivisionError: division by zero"),
         ("loaded", BASES.format("").replace("[]", "None"), "corral_bases returned NoneType, not a list of Entry"),
@@ -201,8 +201,23 @@ SHEEP = "Entry('sheep', 'One', 'nowhere:Sheep')"
             BASES.format(SHEEP.replace("nowhere:", "corral_herd.bases.")),
             "corral_bases, entry 1: the target 'corral_herd.bases.Sheep' of sheep is not written \"module:name\"",
         ),
-        ("loaded", BASES.format(SHEEP), "the base sheep is ignored: corral-flock already brings one"),
-        ("loaded", COMMANDS_THAT.format(""), "the command run is ignored: there is one already"),
+        (
+            "loaded",
+            BASES.format(SHEEP),
+            "the base sheep is also provided by corral-flock; write corral-herd:sheep or corral-flock:sheep",
+        ),
+        (
+            "loaded",
+            BASES.format(SHEEP.replace("sheep", "corral")).replace("bases", "metas"),
+            "the meta corral is ignored: the name belongs to the core",
+        ),
+        ("loaded", COMMANDS_THAT.format(""), "the command run is ignored: the name belongs to the core"),
+        (
+            "failed",
+            "corral_protocol = 99",
+            "corral-herd was written for protocol 99 of Corral, and corral-core 0.1.0 has protocol 1; install versions "
+            "that go together",
+        ),
         (
             "loaded",
             COMMANDS_THAT.format("    raise RuntimeError('no grass')\n"),

@@ -1,3 +1,8 @@
+"""Rows and logs: records of arrays that share their first axis.
+
+Also tests `log.py`.
+"""
+
 from __future__ import annotations
 
 import numpy as np
@@ -127,7 +132,7 @@ def test_log_survives_arrays_and_back() -> None:
 def test_a_fresh_log_can_be_loaded_if_it_knows_its_entries() -> None:
     log, lists = random_log(seed=5, rows=5, rounds=200)
     assert_log_is(Log(5, Play).from_arrays(log.to_arrays()), lists)
-    with pytest.raises(CorralError, match="must know its entries"):
+    with pytest.raises(CorralError, match="must know the class of its entries"):
         Log(5).from_arrays(log.to_arrays())
 
 

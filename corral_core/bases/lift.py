@@ -1,8 +1,8 @@
 """A plain Python algorithm, one learner at a time, as a base.
 
-A learner has `act(context, rng) -> action` and `learn(context, action, reward)`. `lift` holds one such object a row.
-The context is the row's features, those of fixed arms too, and None where there are none.
-It is slow and it works: start here, and move to arrays when you want the speed.
+A learner has `act(context, rng) -> action` and `learn(context, action, reward)`. `lift` holds one such object per row.
+The context is the features of the row (also if arms are fixed), or None if there are none.
+This is slow but it works: start here, and move to arrays for speed.
 
 >>> class Stubborn:
 ...     def act(self, context, rng):
@@ -12,8 +12,8 @@ It is slow and it works: start here, and move to arrays when you want the speed.
 >>> lift(lambda problem: Stubborn(), name="stubborn").name
 'stubborn'
 
-Smoothing copies a learner each time it plays, with the learner's own `snapshot()` where it has one and deeply where
-it has not. `act` must leave the learner as it was, for a copy may act again later.
+Smoothing copies a learner each time it plays: with its `snapshot()` if it has one, otherwise with deepcopy. `act` must
+not change the learner, because a copy may act again later.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from corral_core.rows import Array, Rows, object_array, snapshot
 
 
 class Learners(Rows):
-    """One learner a row: both the state and, until smoothing copies it, the policy."""
+    """One learner per row: the state and, until smoothing copies it, also the policy."""
 
     learner: Array
 
 
 @attrs.frozen
 class Lifted(Base):
-    """Base class for a base made of one-at-a-time learners: say `make`."""
+    """Base class for a base made of Python learners, one per row: define `make`."""
 
     problem: Problem | None = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})
 
@@ -66,7 +66,7 @@ class Lifted(Base):
 
     def _checked(self, learner: Any) -> Any:
         if not (hasattr(learner, "act") and hasattr(learner, "learn")):
-            raise CorralError(f"{self.name}: a learner has act and learn; {type(learner).__name__} was made")
+            raise CorralError(f"{self.name}: make must return a learner (act and learn), not {type(learner).__name__}")
         return learner
 
     def policy(self, state: Learners, rows: Array) -> Learners:
@@ -87,7 +87,7 @@ class Lifted(Base):
 
 @attrs.define
 class _BesideArms:
-    """A learner whose arms are fixed: it is shown their features at every play."""
+    """A learner whose arms are fixed: it sees their features at every play."""
 
     learner: Any
     features: Array
@@ -104,7 +104,7 @@ class _BesideArms:
 
 @attrs.frozen
 class LiftedFrom(Lifted):
-    """A lifted base whose learners a function makes; whoever lifts one knows where it can play."""
+    """A lifted base whose learners are made by a function; it is up to the caller where it can play."""
 
     actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
     masks: ClassVar[bool] = True
@@ -118,20 +118,20 @@ class LiftedFrom(Lifted):
 
 
 def lift(make: Callable[[Problem], Any], name: str | None = None, *, episodic: bool = False) -> LiftedFrom:
-    """A base whose learners `make(problem)` makes, one a row; where plays are episodes, say so."""
+    """A base with one learner per row, made by `make(problem)`; set `episodic` if plays are episodes."""
     return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")), episodic=episodic)
 
 
 def _streams(rng: Any, rows: int) -> list[Any]:
-    """The generator that each learner draws from: the one there is, unless every row has a stream of its own."""
+    """The generator of each learner: its own stream if `rng` has one per row, otherwise the shared `rng`."""
     found: list[Any] = getattr(rng, "streams", None) or [rng] * rows
     return found
 
 
 def _contexts(observation: Observation | Trajectory, rows: int) -> list[Any]:
-    """What each learner sees: the features of its row; with a mask, or in an episode, its row of the observation.
+    """What each learner sees: the features of its row; with a mask or in an episode, its row of the observation.
 
-    What it learns from after an episode is its row of the `Trajectory`, with the actions of all steps and the return.
+    After an episode it learns from its row of the `Trajectory`, with the actions of all steps and the return.
     """
     if isinstance(observation, Observation) and observation.mask is None and observation.state is None:
         features = observation.features

@@ -1,4 +1,4 @@
-"""Policies that bases of many kinds share."""
+"""Policies that many kinds of bases share."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ class Pick(Rows):
 
 
 class InForce(Rows):
-    """A policy that stays in force for many plays, and whether it has been asked for: what `changed` goes by."""
+    """A policy that stays in force for many plays, and whether it has been asked for, which `changed` reports."""
 
     policy: Any
-    since: Array  # what it was computed from, by which the base tells when the next one is due
-    unasked: Array  # (rows,), whether it has not been asked for since it came into force
+    since: Array  # what it was computed from; the base uses it to decide when the next one is due
+    unasked: Array  # (rows,), true if it has not been asked for since it came into force
 
     @classmethod
     def begin(cls, policy: Any, since: Array) -> Self:
-        """Every row's first."""
+        """The first policy of every row."""
         return cls(policy, since, np.ones(len(since), dtype=bool))
 
     def ask(self, rows: Array) -> Any:
-        """The policies of these rows, which have now been asked for."""
+        """The policies of these rows; marks them as asked for."""
         self.unasked[rows] = False
         return self.policy.take(rows)
 
     def change(self, rows: Array, policy: Any, since: Array) -> None:
-        """Other policies for these rows."""
+        """Replace the policies of these rows."""
         self.put(rows, self.begin(policy, since))
 
 
 def arm_type(arms: int) -> Any:
-    """The smallest integers that number the arms: a policy is stored for every play."""
+    """int16 if it can number the arms, otherwise int64: a policy is stored for every play, so it should be small."""
     return np.int16 if arms <= np.iinfo(np.int16).max else np.int64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from corral_core.checks.environments import ENVIRONMENTS, EnvironmentCase
@@ -24,6 +24,7 @@ from corral_core.protocols.environment import Environment
 from corral_core.protocols.meta import Meta
 from corral_core.registry.classes import check_class
 from corral_core.registry.names import Registry
+from corral_core.suggestions import suggestion
 
 Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 
@@ -44,6 +45,15 @@ def check_all(cases: Iterable[Case], expected: Collection[str] = ()) -> Iterator
     """The outcome of every check on every case; `expected` names checks that may fail."""
     for case in cases:
         yield from checks_of(case).run(case, expected)
+
+
+def expectations(expected: Mapping[str, str]) -> dict[str, str]:
+    """Checks that are expected to fail, by name, each with its reason; unknown names are an error."""
+    names = sorted({check.name for checks in CHECKS.values() for check in checks})
+    for name in expected:
+        if name not in names:
+            raise CorralError(f"there is no check {name!r}{suggestion(name, names)}")
+    return dict(expected)
 
 
 def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Case]:
@@ -99,5 +109,5 @@ def _registered(registry: Registry | None) -> list[Environment]:
     found: list[Environment] = []
     for entry in registry.entries("environment") if registry else ():
         with contextlib.suppress(CorralError):  # from another plugin that fails to load
-            found += _examples(registry.load("environment", entry.name))  # type: ignore[union-attr]
+            found += _examples(registry.load("environment", entry.qualified))  # type: ignore[union-attr]
     return found

@@ -33,10 +33,10 @@ def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registr
     """Everything registered under this name or, if nothing is, everything that the plugin of this name provides."""
     if is_file(name):
         return [Subject("experiment", name, [ExperimentCase(name)])]
-    if ":" in name:
-        return [_at(name, within)]
     registry = registry or get_registry()
     found = [entry for entry in registry.find(name) if entry.kind != "engine"]
+    if ":" in name and not found:
+        return [_at(name, within)]
     subjects = [_registered(entry, within, registry) for entry in found]
     if not subjects and (record := plugin_called(name, registry)):
         brought = [entry for kind in CHECKED for entry in registry.entries(kind) if entry.plugin == record.name]
@@ -62,8 +62,8 @@ def _distribution(record: Plugin) -> str:
 def _registered(entry: Registered, within: Sequence[Environment], registry: Registry) -> Subject:
     try:
         if entry.kind == "experiment":
-            return Subject(entry.kind, entry.name, [ExperimentCase(entry.name)])
-        cls = registry.load(entry.kind, entry.name)
+            return Subject(entry.kind, entry.name, [ExperimentCase(entry.qualified)])
+        cls = registry.load(entry.kind, entry.qualified)
         named = getattr(cls, "name", None)
         problems = (
             () if named == entry.name else (f"it is registered as {entry.name}, but its class has the name {named}",)

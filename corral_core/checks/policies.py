@@ -78,7 +78,7 @@ def changed_tells_the_truth(case: BaseCase) -> None:
 
 @demand(when=rarely_changes)
 def policies_are_counted(case: BaseCase) -> None:
-    """`policies(plays)` is at least the number of times that `changed` is True."""
+    """`max_policies(plays)` is at least the number of times that `changed` is True."""
     trial = case.trial()
     count = np.ones(len(trial.everyone), dtype=np.int64)
     for plays in range(1, HORIZON):

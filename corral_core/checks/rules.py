@@ -13,7 +13,6 @@ import numpy as np
 from corral_core.errors import CorralError, place, reason
 from corral_core.parsing import parameters
 from corral_core.registry.discovery import NAME
-from corral_core.suggestions import suggestion
 
 Result = Literal["passed", "failed", "warning", "expected", "not run"]
 
@@ -98,17 +97,6 @@ class Checks(list[Check]):
                 stopped = check.name if check.first and check.name not in expected else ""
             else:
                 yield Outcome(check, case.label, "passed")
-
-
-def expectations(expected: Mapping[str, str]) -> dict[str, str]:
-    """Checks that are expected to fail, by name, each with its reason; unknown names are an error."""
-    from corral_core.checks.cases import CHECKS
-
-    names = sorted({check.name for checks in CHECKS.values() for check in checks})
-    for name in expected:
-        if name not in names:
-            raise CorralError(f"there is no check {name!r}{suggestion(name, names)}")
-    return dict(expected)
 
 
 def judged(outcome: Outcome, expected: Mapping[str, str]) -> Outcome:

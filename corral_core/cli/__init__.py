@@ -16,7 +16,7 @@ import typer.core
 from corral_core import __version__
 from corral_core.engines.machine import ONE_THREAD
 from corral_core.errors import CorralError, Interrupted, warn_plainly
-from corral_core.registry.discovery import Plugins
+from corral_core.registry.discovery import Candidate, Plugins
 from corral_core.registry.names import get_registry
 
 # In the order of the help text. Each module has a function register(app).
@@ -25,8 +25,8 @@ COMMANDS = (
     "compare",
     "describe",
     "check",
-    "bench.command",
-    "new_plugin.command",
+    "bench",
+    "new_plugin",
     "list_bases",
     "list_metas",
     "list_environments",
@@ -37,13 +37,38 @@ COMMANDS = (
 
 
 class Group(typer.core.TyperGroup):
-    """A group that knows which plugin provides a missing command."""
+    """Commands by bare and by qualified name; for a missing one, the error says which plugin provides it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.qualified: dict[str, Any] = {}  # the commands of plugins, such as corral-report:plot
+        self.contested: dict[str, list[str]] = {}  # the plugins that claim a command, if there are several
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        command = super().get_command(ctx, cmd_name)
+        if cmd_name in self.contested:
+            plugins = self.contested[cmd_name]
+            raise CorralError(
+                f"the command {cmd_name} is provided by {' and '.join(plugins)}; write "
+                f"{' or '.join(f'corral {plugin}:{cmd_name}' for plugin in plugins)}"
+            )
+        command = super().get_command(ctx, cmd_name) or self.qualified.get(cmd_name)
         if command is None and (missing := get_registry().missing("command", cmd_name)):
             raise CorralError(missing)
         return command
+
+    def add_from_plugin(self, plugin: Candidate, name: str, command: Any) -> None:
+        """Add a command of a plugin. The core keeps its names; a name that two plugins claim goes to neither."""
+        owners = {each: key.rpartition(":")[0] for key, each in self.qualified.items() if key.endswith(f":{name}")}
+        if name in self.commands and self.commands[name] not in owners:
+            plugin.problems.append(f"the command {name} is ignored: the name belongs to the core")
+            return
+        self.qualified[f"{plugin.name}:{name}"] = command
+        plugin.brings.setdefault("command", []).append(name)
+        if owners:
+            self.contested[name] = sorted({*owners.values(), plugin.name})
+            self.commands.pop(name, None)
+        else:
+            self.commands[name] = command
 
 
 def new_app() -> typer.Typer:
@@ -70,11 +95,9 @@ def command_line(plugins: Plugins) -> Any:
         with plugin.guard("corral_commands raised"):
             implementation(apart)
             for name, command in typer.main.get_group(apart).commands.items():
-                if name in group.commands:
-                    plugin.problems.append(f"the command {name} is ignored: there is one already")
-                else:
-                    group.commands[name] = command
-                    plugin.brings.setdefault("command", []).append(name)
+                group.add_from_plugin(plugin, name, command)
+    for name, owners in group.contested.items():
+        plugins.report_contested("command", name, owners)
     return group
 
 

@@ -41,8 +41,7 @@ def check(
     from corral_core.checks.cases import check_all
     from corral_core.checks.names import subjects_of
     from corral_core.checks.rules import judged, out_of_date
-    from corral_core.cli.listing import show_json
-    from corral_core.terminal import say
+    from corral_core.terminal import say, show_json
 
     expected = _expected(expect or [])
     with contextlib.redirect_stdout(sys.stderr):  # keeps what plugins print out of our output
@@ -82,7 +81,7 @@ def _hint(names: list[str]) -> None:
 
 
 def _expected(given: list[str]) -> dict[str, str]:
-    from corral_core.checks.rules import expectations
+    from corral_core.checks.cases import expectations
     from corral_core.errors import CorralError
 
     for each in given:
@@ -93,8 +92,7 @@ def _expected(given: list[str]) -> dict[str, str]:
 
 def _show(subject: Subject, outcomes: list[Outcome]) -> None:
     """Print a table with one line per check, and below it what failed and why."""
-    from corral_core.cli.listing import show_table
-    from corral_core.terminal import say
+    from corral_core.terminal import say, show_table
 
     cases = f" in {len(subject.cases)} cases" if len(subject.cases) > 1 else ""
     print(f"{subject.kind} {subject.name}{cases}")

@@ -43,8 +43,7 @@ def compare(
 
 
 def _print_table(table: ComparisonTable, level: float) -> None:
-    from corral_core.cli.listing import show_table
-    from corral_core.terminal import plays, say
+    from corral_core.terminal import plays, say, show_table
 
     counts = sorted({len(row.entry.final) for row in table.rows})
     replicates = " or ".join(f"{count:,}" for count in counts) + f" replicate{'s' * (counts != [1])}"

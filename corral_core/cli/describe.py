@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
@@ -38,7 +39,7 @@ def describe(
         if number:
             print()
         if entry.kind == "experiment":
-            _describe_experiment(name, entry.plugin)
+            _describe_experiment(entry.qualified, entry.plugin)
         else:
             _describe_class(entry)
 
@@ -47,11 +48,10 @@ def _describe_class(entry: Registered) -> None:
     from corral_core.registry.names import get_registry
     from corral_core.terminal import say, say_paragraphs
 
-    cls: Any = get_registry().load(entry.kind, entry.name)
+    cls: Any = get_registry().load(entry.kind, entry.qualified)
     print(f"{entry.name}: a{'n' if entry.kind[0] in 'aeiou' else ''} {entry.kind} of {entry.plugin}")
     say(entry.summary, "  ")
-    module, _, attribute = entry.target.partition(":")
-    print(f"  from {module} import {attribute}")
+    print(f"  {import_line(entry.target)}")
     _print_parameters(cls)
     if entry.kind == "base":
         print()
@@ -63,6 +63,14 @@ def _describe_class(entry: Registered) -> None:
     if text:
         print()
         say_paragraphs(text)
+
+
+def import_line(target: str) -> str:
+    """How to import a target: from the root of its package if the name is public there."""
+    module, _, name = target.partition(":")
+    root = module.partition(".")[0]
+    public = name in getattr(import_module(root), "__all__", ())
+    return f"from {root if public else module} import {name}"
 
 
 def needs(meta: Any) -> list[str]:
@@ -101,7 +109,7 @@ def parameter_rows(cls: Any) -> list[tuple[str, str, str]]:
 
 
 def _print_parameters(cls: Any) -> None:
-    from corral_core.cli.listing import show_table
+    from corral_core.terminal import show_table
 
     if rows := parameter_rows(cls):
         print()

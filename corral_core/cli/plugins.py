@@ -2,8 +2,9 @@
 
 import typer
 
-from corral_core.cli.listing import AsJson, show_json, show_table
+from corral_core.cli.listing import AsJson
 from corral_core.registry.names import get_registry
+from corral_core.terminal import show_json, show_table
 
 
 def register(app: typer.Typer) -> None:

@@ -167,7 +167,7 @@ def _print_tables(points: Sequence[Point], results: list[Result]) -> None:
 
 
 def _print_regret(results: list[Result]) -> None:
-    from corral_core.cli.listing import show_table
+    from corral_core.terminal import show_table
 
     rows = [[result.curve.name, *_mean_and_error(result), f"{result.seconds:.1f} s"] for result in results]
     show_table(["curve", f"mean {_measured(results)}", "std. error", "time"], rows, numbers=True)
@@ -175,7 +175,7 @@ def _print_regret(results: list[Result]) -> None:
 
 def _print_all_points(points: Sequence[Point], results: list[Result]) -> None:
     """Every curve at every point of a sweep, in one table."""
-    from corral_core.cli.listing import show_table
+    from corral_core.terminal import show_table
 
     cells = {
         (result.curve.name, result.point.at): " ± ".join(filter(None, _mean_and_error(result))) for result in results
@@ -200,8 +200,7 @@ def _mean_and_error(result: Result) -> tuple[str, str]:
 
 def _print_plays(results: list[Result]) -> None:
     """How often each meta played each base."""
-    from corral_core.cli.listing import show_table
-    from corral_core.terminal import number
+    from corral_core.terminal import number, show_table
 
     chosen = [result for result in results if result.curve.meta is not None and len(result.curve.bases) > 1]
     if not chosen:

@@ -1,4 +1,4 @@
-"""Bandits: one action per play; an author writes `observe` and `pay`. `chosen` and `gaussian` help to pay."""
+"""Bandits: one action per play; you write `observe` and `pay`. `chosen` and `gaussian` help with `pay`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class Bandit(Environment):
-    """One action a play."""
+    """An environment with one action per play."""
 
     def observe(self, instance: Any, rng: Generator) -> Observation:
-        """What is seen before the action; nothing, unless there are contexts."""
+        """What is seen before the action (default: nothing; override it if there are contexts)."""
         return NOTHING
 
     @abstractmethod
     def pay(self, instance: Any, observation: Observation, action: Array, rng: Generator) -> tuple[Array, Array | None]:
-        """Reward and pseudo-regret (from means; None where nobody knows it) of every row's action."""
+        """Reward and pseudo-regret (from means; None if unknown) of every row's action."""
 
     def play(self, instance: Any, act: Act, rng: Generator) -> Play:
         observation = self.observe(instance, rng)
@@ -37,14 +37,14 @@ class Bandit(Environment):
 
 
 def chosen(values: Array, action: Array) -> Array:
-    """Of (rows, arms) values, that of each row's action."""
+    """The value of each row's action, from (rows, arms) values."""
     rows, arms = values.shape
     found: Array = values.take(np.arange(0, rows * arms, arms) + action)
     return found
 
 
 def gaussian(means: Array, best: Array, action: Array, noise: float, rng: Generator) -> tuple[Array, Array]:
-    """Reward and pseudo-regret where arms pay their means (rows, arms) plus Gaussian noise."""
+    """Reward and pseudo-regret if arms pay their means (rows, arms) plus Gaussian noise."""
     mean = chosen(means, action)
     return noisy(mean, noise, rng), best - mean
 

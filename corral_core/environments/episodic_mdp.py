@@ -1,4 +1,4 @@
-"""Episodic MDPs: one episode per play; an author writes `start` and `step`."""
+"""Episodic MDPs: one episode per play; you write `start` and `step`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class EpisodicMdp(Environment):
-    """An episode a play: at most `problem.stages` steps, in all rows at once, with a mask of the rows still alive.
+    """One episode per play: at most `problem.stages` steps, in all rows at once, with a mask of the rows still alive.
 
     The pseudo-regret of an episode is the sum of the gaps max_a Q*_h(s, a) - Q*_h(s, a_h) along it; its mean is
     V* - V^pi.
@@ -31,7 +31,7 @@ class EpisodicMdp(Environment):
     def step(
         self, instance: Any, stage: int, state: Array, action: Array, rng: Generator
     ) -> tuple[Array, Array, Array, Array | None]:
-        """Next state, reward, whether the episode ends here, and the Q*-gap (None where nobody knows it)."""
+        """Next state, reward, whether the episode ends here, and the Q*-gap (None if unknown)."""
 
     def play(self, instance: Any, act: Act, rng: Generator) -> Play:
         state = self.start(instance, rng)

@@ -21,7 +21,7 @@ import numpy as np
 from corral_core.rows import Array
 
 Backup = Callable[[int, Array], Array]
-"""Maps a stage and the values (rows, states) of the next to the stage's action-values (rows, states, actions)."""
+"""Maps a stage and the values (rows, states) of the next one to the stage's action-values (rows, states, actions)."""
 Worth = Callable[[int, Array], Array]
 """Maps a stage and its action-values (rows, states, actions) to the values (rows, states) of its states."""
 

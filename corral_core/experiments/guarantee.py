@@ -46,6 +46,8 @@ class Promise:
 
 @attrs.frozen
 class Guarantee:
+    """What the theorem promises for one curve of an experiment, and which of its preconditions hold."""
+
     curve: str
     row: str
     formula: str

@@ -1,8 +1,8 @@
 """CORRAL: log-barrier mirror descent with rates that grow.
 
 Sample base j from pbar; with loss l = 1 - gain, estimate the loss vector by l/pbar_j at j and 0 elsewhere; take a
-log-barrier step from p; mix, pbar = (1 - gamma) p + gamma/M. Whenever pbar_i falls below its threshold, halve the
-threshold below it and multiply eta_i by exp(1/ln T): a base that is played rarely gets to come back.
+log-barrier step from p; mix, pbar = (1 - gamma) p + gamma/M. Whenever pbar_i falls below its threshold, set its
+threshold to pbar_i/2 and multiply eta_i by exp(1/ln T), so that a rarely played base can recover.
 
 Source: Agarwal, Luo, Neyshabur, Schapire, "Corralling a band of bandit algorithms", 2017, Algorithm 1; as a meta of
 smoothed stochastic bases, Pacchiano et al., "Model selection in contextual stochastic bandit problems", 2020. The
@@ -30,7 +30,7 @@ from corral_core.rows import Array
 @attrs.define(eq=False)
 class CorralState:
     p: Array  # the iterate of mirror descent
-    sampled: Array  # pbar: what bases are drawn from
+    sampled: Array  # pbar: the distribution that bases are drawn from
     eta: Array
     threshold: Array
     gamma: float
@@ -49,7 +49,7 @@ class Corral(Meta):
     gamma: float | str = parameter("auto", help='share of uniform play: a number, or "auto" for 1/T')
     growth: float | str = parameter("auto", help='factor by which rates grow: a number, or "auto" for exp(1/ln T)')
     mixing: Literal["separate", "overwrite"] = parameter(
-        "separate", help="keep p apart from the distribution sampled from, or overwrite it as the paper's box does"
+        "separate", help="keep p separate from the sampling distribution, or overwrite it as in the paper's box"
     )
     loss_factor: float = parameter(
         1.0, help="multiplies the loss; 2 is the feedback of the paper's analysis", validator=attrs.validators.gt(0)

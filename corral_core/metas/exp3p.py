@@ -40,7 +40,7 @@ class Exp3P(Meta):
     name: ClassVar[str] = "exp3p"
     needs_bounds: ClassVar[NeedsBounds] = "one"
 
-    p: float | str = parameter("auto", help='least probability of a base: a number up to 1/(2M), or "auto"')
+    p: float | str = parameter("auto", help='minimum probability of a base: a number up to 1/(2M), or "auto"')
 
     def rate(self, problem: MetaProblem) -> float:
         """p, as given or from the paper's table."""

@@ -17,7 +17,7 @@ FORMULA = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*sqrt\(T\)\s*$")
 
 @attrs.frozen
 class Target:
-    """What the bounds tell about U_*(T) = c T^alpha, and so which row of the paper's table applies."""
+    """What the bounds say about U_*(T) = c T^alpha, and so which row of the paper's table applies."""
 
     row: str
     alpha: float | None = None
@@ -25,11 +25,11 @@ class Target:
 
 
 def target(bounds: Sequence[Bound | None]) -> Target:
-    """The best base is not known beforehand: only what all bases agree on is.
+    """What all bounds agree on, because it is unknown in advance which base is best.
 
     alpha and c known    every bound has the same leading term
-    alpha known          the leading terms differ in c alone
-    neither known        otherwise: no bound, or exponents that differ
+    alpha known          the leading terms differ only in c
+    neither known        otherwise: a base without a bound, or different exponents
     """
     leading = [bound.leading if bound else None for bound in bounds]
     if not leading or None in leading:
@@ -44,7 +44,7 @@ def target(bounds: Sequence[Bound | None]) -> Target:
 
 
 def corral_rate(bases: int, rounds: int, aim: Target) -> float:
-    """eta = M^alpha / (c T^alpha), with c = 1 where it is unknown, and T^-1/2 where alpha is unknown too; at most 1.
+    """eta = M^alpha / (c T^alpha), with c = 1 if it is unknown, and T^-1/2 if alpha is unknown too; at most 1.
 
     With a rate above 1 a single loss would move all the probability.
     """
@@ -54,7 +54,7 @@ def corral_rate(bases: int, rounds: int, aim: Target) -> float:
 
 
 def exp3p_rate(bases: int, rounds: int, aim: Target) -> float:
-    """p = min(1/2M, T^-(1-a)/(2-a) M^-1/(2-a) c^1/(2-a)), with c = 1 where unknown, and T^-1/3 where alpha is."""
+    """p = min(1/2M, T^-(1-a)/(2-a) M^-1/(2-a) c^1/(2-a)), with c = 1 if unknown, and T^-1/3 if alpha is."""
     if aim.alpha is None:
         rate = rounds ** (-1 / 3)
     else:

@@ -6,11 +6,11 @@ and v = min d - lam > 0 this is
 
     p_j(v) = w_j / (g_j + v),    S(v) = sum_j p_j(v) = 1.
 
-In u = 1/v the sum is increasing and concave, so Newton climbs to the root without bracket or safeguard:
+In u = 1/v the sum is increasing and concave, so Newton's method reaches the root without bracketing or safeguards:
 
     x = (1 - S) / (v sum_j eta_j p_j^2),    v <- v / (1 + x),
 
-and the next x is at most x^2. No subtraction happens next to the pole, so no digits are lost there.
+and the next x is at most x^2. Nothing is subtracted near the pole, so no digits are lost there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SMALL = 1.5e-8
 def log_barrier_step(p: Array, eta: Array, chosen: Array, loss: Array, active: Array | None = None) -> Array:
     """The step for a loss that is `loss` at the chosen base and 0 elsewhere. `p`, `eta`: (bases, rows).
 
-    Where `active` is given, other bases have p = 0 before and after.
+    If `active` is given, inactive bases have p = 0 before and after.
     """
     bases, rows = p.shape
     if bases == 1:
@@ -44,13 +44,13 @@ def log_barrier_step(p: Array, eta: Array, chosen: Array, loss: Array, active: A
     if active is not None:
         w = np.where(active, w, 0.0)
         g[~active] = np.inf
-    v = lowest - (1 + 1e-15) * np.minimum(loss, 0.0)  # the excess keeps v above the root where lowest is about loss
+    v = lowest - (1 + 1e-15) * np.minimum(loss, 0.0)  # the factor keeps v above the root if lowest is about loss
     if active is None and loss.min(initial=0.0) >= 0:
         # At lam = 0 only the chosen base differs from p: the first Newton step without evaluating the others.
         before, rate = p.take(at), eta.take(at)
         after = before / (1 + rate * loss * before)
         curvature = np.einsum("mr,mr,mr->r", eta, p, p)
-        # Too large a curvature is a shorter step; too small a one, by rounding, would overshoot the root.
+        # If rounding made the curvature too small, the step would overshoot the root; too large only shortens it.
         curvature += 1e-12 * curvature + rate * (after - before) * (after + before)
         v /= 1 + (before - after) / (v * curvature)
     q = _newton(w, eta, g, v)
@@ -76,7 +76,7 @@ def _newton(w: Array, eta: Array, g: Array, v: Array) -> Array:
 
 
 def _two(p: Array, eta: Array, chosen: Array, loss: Array, columns: Array) -> Array:
-    """Two bases: a quadratic, in the form that does not cancel."""
+    """The step for two bases: a quadratic equation, solved without cancellation."""
     other = 1 - chosen
     rho = eta[chosen, columns] / eta[other, columns]
     a = 1 / p[chosen, columns] + eta[chosen, columns] * loss - rho / p[other, columns]

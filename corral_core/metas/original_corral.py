@@ -1,8 +1,8 @@
 """The original CORRAL: every base learns every round, from importance-weighted rewards.
 
-Each base proposes an action on the same observation; the drawn base's is played. That base learns reward/pbar for its
-action, every other base learns 0 for its own. One play a round, no smoothing. Bases must be stable under such rewards
-(Definition 3 of the source), which UCB is not.
+Each base proposes an action on the same observation; that of the drawn base is played. The drawn base learns
+reward/pbar for its action, every other base learns 0 for its own. One play per round, no smoothing. Bases must be
+stable under such rewards (Definition 3 of the source), which UCB is not.
 
 Source: Agarwal, Luo, Neyshabur, Schapire, "Corralling a band of bandit algorithms", 2017, Algorithm 1.
 """

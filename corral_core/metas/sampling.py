@@ -9,7 +9,7 @@ from corral_core.rows import Array
 
 
 def draw(weights: Array, rng: Generator) -> tuple[Array, Array]:
-    """A base for every row, drawn in proportion to (bases, rows) weights, and its probability."""
+    """One base per row, drawn in proportion to (bases, rows) weights, and its probability."""
     rows = weights.shape[1]
     sums = np.cumsum(weights, axis=0)
     total = sums[-1]
@@ -19,11 +19,11 @@ def draw(weights: Array, rng: Generator) -> tuple[Array, Array]:
 
 
 def among(active: Array, weights: Array) -> Array:
-    """The weights as they are while every base is active; else those of active bases, summing to one in every row."""
+    """The unchanged weights if every base is active; else those of active bases, normalised to sum to one per row."""
     if active.all():
         return weights
     kept = np.where(active, weights, 0.0)
     total = kept.sum(axis=0)
-    if not total.all():  # all the weight lay on bases that are dropped
+    if not total.all():  # only dropped bases had weight
         kept, total = np.where(total > 0, kept, active), np.where(total > 0, total, active.sum(axis=0))
     return np.asarray(kept / total)

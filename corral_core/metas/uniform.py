@@ -1,4 +1,4 @@
-"""Uniform play: the control that every other meta-algorithm should beat."""
+"""Uniform choice: the control that every other meta-algorithm should beat."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UniformState:
 
 @attrs.frozen
 class Uniform(Meta):
-    """Each base with the same probability, whatever it earns: the control."""
+    """Chooses each base with the same probability, regardless of what it earns: the control."""
 
     name: ClassVar[str] = "uniform"
     needs_horizon: ClassVar[bool] = False

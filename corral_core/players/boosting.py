@@ -15,7 +15,7 @@ from corral_core.rows import Array
 
 
 class Boosted(Player):
-    """Independent copies of every learner, each of which plays and learns once a round; the gain is their mean."""
+    """Independent copies of every learner, each of which plays and learns once per round; the gain is their mean."""
 
     def __init__(self, base: Base, given: Any, rng: Generator, copies: int) -> None:
         self.copies = copies
@@ -39,5 +39,5 @@ class Boosted(Player):
 
 
 def boosted(base: Base, copies: int) -> Played:
-    """That many copies, a step each."""
+    """The base played as this many copies: one step per copy in each round."""
     return Played(base, partial(Boosted, copies=copies))

@@ -1,7 +1,7 @@
 """Plain play: one play per round, with the current policy.
 
-A player has `steps` plays per round, all by the same learners, and says with which weights their rewards make the gain
-of the round.
+A player makes `steps` plays per round, all by the same learners. The gain of the round is the sum of their rewards,
+weighted by `weights`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from corral_core.rows import Array
 
 
 class Player:
-    """One play a round: act with the current policy and learn."""
+    """One play per round: act with the current policy and learn."""
 
     weights: tuple[float, ...] = (1.0,)
 
     def __init__(self, base: Base, given: Any, rng: Generator) -> None:
         self.base = base
         self.given = given
-        self.plays = np.zeros(len(given), dtype=np.int64)  # s: how many rounds each learner has been asked to play
+        self.plays = np.zeros(len(given), dtype=np.int64)  # s: number of rounds each learner was asked to play
         self.state = self._fresh(given.take(np.arange(len(given))), rng)  # a copy: restarts need the original
         self._latest = Log(len(given))
 
@@ -39,7 +39,7 @@ class Player:
         return self.base.init(given, rng)
 
     def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
-        """What these learners act with in this step of the round."""
+        """The policies with which these learners act in this step of the round."""
         if self.base.rarely_changes:
             changed, policy = self._changed(learners)
             if policy is not None:
@@ -52,7 +52,7 @@ class Player:
         return policy
 
     def _changed(self, learners: Array) -> tuple[Array, Any]:
-        """Which learners have a policy other than their last, and those policies (None where all have theirs)."""
+        """Which learners have a new policy since they last played, and these policies (None if there are none)."""
         changed = self.base.changed(self.state, learners) | (self.plays.take(learners) == 0)
         return changed, self.base.policy(self.state, learners[changed]) if changed.any() else None
 
@@ -63,14 +63,14 @@ class Player:
         self.base.learn(self.state, learners, feedback, rng)
 
     def restart(self, learners: Array, rng: Generator) -> None:
-        """Fresh learners, with no past."""
+        """Start these learners over, without a past."""
         self.state.put(learners, self._fresh(self.given.take(learners), rng))
         self.plays[learners] = 0
 
 
 @attrs.frozen
 class Played:
-    """A base and how it is to be played."""
+    """A base and the player that plays it."""
 
     base: Base
     player: Callable[[Base, Any, Generator], Player]
@@ -81,5 +81,5 @@ class Played:
 
 
 def plain(base: Base) -> Played:
-    """One step a round."""
+    """The base played plainly: one step per round."""
     return Played(base, Player)

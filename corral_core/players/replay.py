@@ -1,7 +1,7 @@
 """The replay store: every policy a learner has played, so that smoothing can draw one uniformly from the past.
 
-A policy is held once, in a `Log`. A base that changes its policy rarely leaves entries only where it changed, and for
-every play the number of the entry that served it.
+Each policy is stored once, in a `Log`. If a base rarely changes its policy, only the changes are stored, and for every
+play the number of the entry that was played.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ class Replay:
     def __init__(self, learners: int) -> None:
         self.plays = np.zeros(learners, dtype=np.int64)
         self._log = Log(learners)
-        self._serving: Log | None = None  # where policies rarely change: which entry served each play
+        self._serving: Log | None = None  # if policies rarely change: which entry each play used
 
     @property
     def nbytes(self) -> int:
         return self.plays.nbytes + self._log.nbytes + (self._serving.nbytes if self._serving else 0)
 
     def record(self, learners: Array, policy: Rows) -> None:
-        """These learners each played this policy."""
+        """Record that these learners each played this policy."""
         self._log.append(learners, policy.detached())
         self.plays[learners] += 1
 
     def record_changed(self, learners: Array, changed: Array, policy: Rows | None) -> Rows:
-        """These learners each played; where `changed`, a new policy (one row a change). Returns what they played."""
+        """Record a play of these learners, with a new policy (one row each) if `changed`; return what they played."""
         if self._serving is None:
             self._serving = Log(len(self.plays))
         if policy is not None:
@@ -45,18 +45,18 @@ class Replay:
         return played
 
     def draw(self, learners: Array, rng: Generator) -> Any:
-        """For each learner a policy drawn uniformly from its plays so far: q = floor(u s), u uniform on [0, 1)."""
+        """One policy per learner, drawn uniformly from its plays so far: q = floor(u s), u uniform on [0, 1)."""
         index = (rng.random(len(learners)) * self.plays.take(learners)).astype(np.int64)
         return self.get(learners, index)
 
     def get(self, learners: Array, play: Array) -> Any:
-        """The policy that served this play (from 0) of each learner."""
+        """The policy of this play (from 0) of each learner."""
         if self._serving is not None:
             play = self._serving.column("entry", learners, play)
         return self._log.get(learners, play)
 
     def forget(self, learners: Array) -> None:
-        """These learners start again, with no past."""
+        """Delete the past of these learners."""
         self.plays[learners] = 0
         self._log.forget(learners)
         if self._serving is not None:

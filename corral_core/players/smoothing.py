@@ -32,7 +32,7 @@ class Smooth(Player):
         if step == 0:
             return self._record(learners)
         unplayed = self.plays.take(learners) == 0
-        if unplayed.any():  # restarted in the middle of the round: pi_1 is all the past it can have
+        if unplayed.any():  # restarted in the middle of the round: its past is pi_1 alone
             self._record(learners[unplayed])
         return self.replay.draw(learners, rng)
 
@@ -53,5 +53,5 @@ class Smooth(Player):
 
 
 def smooth(base: Base) -> Played:
-    """The paper's decorator: two steps a round."""
+    """The paper's decorator: two steps per round."""
     return Played(base, Smooth)

@@ -1,7 +1,7 @@
 """Base: a bandit algorithm over rows.
 
-A base is a frozen attrs class that holds parameters and no state; its state is a `Rows` that the functions below are
-given. Randomness comes only from the generator passed in, and every draw has rows as its first axis.
+A base is a frozen attrs class that holds parameters and no state; the functions below receive the state as `Rows`.
+Randomness comes only from the generator passed in, and every draw has rows as its first axis.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from corral_core.rows import Array
 
 @attrs.frozen
 class Base(Named):
-    """A bandit algorithm over rows. A policy is the least that determines how state s acts."""
+    """A bandit algorithm over rows. A policy is the minimum that determines how state s acts."""
 
-    formula: ClassVar[str] = "none known"  # the bound, for people
+    formula: ClassVar[str] = "none known"  # the bound, for people to read
     actions: ClassVar[tuple[str, ...]] = ("finite",)
     episodic: ClassVar[bool] = False
-    masks: ClassVar[bool] = False  # honours masked action sets
+    masks: ClassVar[bool] = False  # respects masked action sets
     learns_from_others: ClassVar[bool] = False  # can learn from an action that it did not choose
 
     @abstractmethod
@@ -37,51 +37,51 @@ class Base(Named):
 
     @abstractmethod
     def policy(self, state: Any, rows: Array) -> Any:
-        """What pi_s of these rows needs to act later, and nothing more, as `Rows` of its own arrays."""
+        """The minimum that pi_s of these rows needs in order to act later, as `Rows` with arrays of their own."""
 
     @abstractmethod
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Any:
-        """Actions, or `Rows` with `action` and whatever `learn` wants back. Reads nothing but its arguments."""
+        """Actions, or `Rows` with `action` and anything that `learn` needs back. Reads only its arguments."""
 
     @abstractmethod
     def learn(self, state: Any, rows: Array, feedback: Feedback, rng: Generator) -> None:
-        """Take these rows from s to s + 1, in place."""
+        """Move these rows from s to s + 1, in place."""
 
     @property
     def rarely_changes(self) -> bool:
-        """Whether `changed` says when the policy does, so that it is asked for and recorded only then."""
+        """Whether `changed` says when the policy changes, so that it is asked for and recorded only then."""
         return False
 
     def changed(self, state: Any, rows: Array) -> Array:
-        """Where the policy differs from the last one asked for; asked only of a base that `rarely_changes`."""
+        """Whether each row's policy differs from the last one asked for; called only if the base `rarely_changes`."""
         return np.ones(len(rows), dtype=bool)
 
     @property
     def scratch_bytes(self) -> int:
-        """How many bytes a row acting and learning take for a moment, beside the state: what memory is reckoned by."""
+        """Bytes per row that acting and learning need temporarily, besides the state. Used to estimate memory."""
         return 0
 
     def max_policies(self, plays: int) -> int:
-        """How many policies these many plays leave at most: what memory is reckoned by."""
+        """Maximum number of policies after this many plays. Used to estimate memory."""
         return plays
 
     def history_bytes(self, plays: int) -> int:
-        """How many bytes so many plays add to the state of a learner that keeps them: what memory is reckoned by."""
+        """Bytes that this many plays add to the state of a learner that keeps its plays. Used to estimate memory."""
         return 0
 
     def bound(self, delta: float) -> Bound | None:
-        """The putative regret bound U(s, delta), in raw reward. It is asked of one base, so it alone may read knobs."""
+        """The putative regret bound U(s, delta), in raw reward units. Only this method may read knobs from `self`."""
         return None
 
     def resolve(self, problem: Problem) -> Self:
-        """This base fitted to the problem, or one sentence why it cannot be."""
+        """This base fitted to the problem; raises a `CorralError` if it does not fit."""
         refuse(self, problem)
         names = fitted_names(self)
         left_open = [name for name in names if getattr(self, name) is None]
         missing = [name for name in left_open if getattr(problem, name) is None]
         if missing:
             sayable = [name for name in missing if name in SAYABLE]
-            mend = f", so give {self.name} a {' and a '.join(sayable)}" if missing[0] in SAYABLE else ""
+            mend = f", so set {' and '.join(sayable)} of {self.name}" if missing[0] in SAYABLE else ""
             raise CorralError(f"{self.name} needs {NEEDS[missing[0]]}; {problem.environment} has none{mend}")
         for name in SIZES:
             most, mine = getattr(problem, name), getattr(self, name) if name in names else None
@@ -102,15 +102,15 @@ B = TypeVar("B", bound=Base)
 
 
 def filled(base: B, problem: Problem, **found: Any) -> B:
-    """This base with fields that follow from the problem, or one sentence where they cannot be what follows."""
+    """This base with fields that follow from the problem; raises a `CorralError` if a value is not allowed."""
     try:
         return attrs.evolve(base, **found)
-    except ValueError as refused:  # a validator's words
+    except ValueError as refused:  # the message of a validator
         raise CorralError(f"{base.name} in {problem.environment}: {refused.args[0]}") from None
 
 
 def refuse(base: Base, problem: Problem) -> None:
-    """One sentence where a base cannot live in an environment."""
+    """Raise a `CorralError` if the base cannot play in this environment."""
     if base.episodic != problem.episodic:
         plays = {True: "episodes", False: "single actions"}
         raise CorralError(

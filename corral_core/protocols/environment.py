@@ -20,7 +20,7 @@ class Play(Rows):
     observation: Any  # what a base learns from: Observation, or Trajectory
     action: Any
     reward: Array
-    regret: Array | None = None  # from means; None where nobody knows it
+    regret: Array | None = None  # from means; None if the environment does not report regret
 
 
 Act = Callable[[Observation], Array]
@@ -28,21 +28,21 @@ Act = Callable[[Observation], Array]
 
 @attrs.frozen
 class Environment(Named):
-    """Draws instances, one a row, and pays for actions."""
+    """Draws problem instances, one per row, and pays for actions."""
 
     @property
     @abstractmethod
     def problem(self) -> Problem:
-        """What bases and metas may know."""
+        """What bases and metas may know about the environment."""
 
     @abstractmethod
     def draw(self, rows: int, rng: Generator) -> Any:
-        """Every row its own instance of the problem."""
+        """One instance of the problem per row."""
 
     @abstractmethod
     def play(self, instance: Any, act: Act, rng: Generator) -> Play:
         """One play of all rows: a single action each, or an episode."""
 
     def shown(self, instance: Any) -> dict[str, Array]:
-        """What every base is given before the first play, a value a row: the features of fixed arms, say."""
+        """What every base is given before the first play, one value per row: for example the features of fixed arms."""
         return {}

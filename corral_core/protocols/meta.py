@@ -1,4 +1,4 @@
-"""Meta: a distribution over the bases of each row, and what it is told and may ask for."""
+"""Meta: a distribution over the bases of each row, what it is told, and what it may request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corral_core.protocols.named import Named
 from corral_core.rows import Array, Rows
 
 NeedsBounds = Literal["none", "one", "every"]  # "one" bound that holds for all bases, or "every" base's own
-Plays = Literal["any", "plain", "smooth", "boosted"]  # the players that a meta can choose among
+Plays = Literal["any", "plain", "smooth", "boosted"]  # how the bases of a meta are played
 FeedbackKind = Literal["raw", "importance-weighted", "shared"]
 
 
@@ -24,12 +24,12 @@ class MetaProblem:
     bases: int
     horizon: int  # rounds
     delta: float
-    gains: tuple[float, float] = (0.0, 1.0)  # where gains lie: (-1, 1) when a bias is taken off
+    gains: tuple[float, float] = (0.0, 1.0)  # range of the gains: (-1, 1) if a bias is subtracted
     bounds: tuple[Bound | None, ...] = ()  # of the bases, scaled like the gains
 
 
 class Verdict(Rows):
-    """What a meta asks of selection: (bases, rows) masks."""
+    """What a meta requests from selection: (bases, rows) masks."""
 
     restart: Array | None = None
     drop: Array | None = None
@@ -43,7 +43,7 @@ class Meta(Named):
     needs_bounds: ClassVar[NeedsBounds] = "none"
     player: ClassVar[Plays] = "any"
     feedback: ClassVar[FeedbackKind] = "raw"
-    clip: ClassVar[tuple[float, float]] = (0.0, 1.0)  # scaled rewards are cut to this before any bias is taken off
+    clip: ClassVar[tuple[float, float]] = (0.0, 1.0)  # scaled rewards are clipped to this, before a bias
 
     @abstractmethod
     def init(self, rows: int, problem: MetaProblem) -> Any:
@@ -51,7 +51,7 @@ class Meta(Named):
 
     @abstractmethod
     def choose(self, state: Any, active: Array, rng: Generator) -> tuple[Array, Array | None]:
-        """The base each row plays, and its probability (None where the choice is deterministic)."""
+        """The base each row plays, and its probability (None if the choice is deterministic)."""
 
     @abstractmethod
     def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
@@ -59,8 +59,8 @@ class Meta(Named):
 
     @abstractmethod
     def probabilities(self, state: Any) -> Array:
-        """(bases, rows), for the curves."""
+        """The probability of each base, (bases, rows), for the curves."""
 
     def choices(self, problem: MetaProblem) -> list[str]:
-        """The parameters it chose for itself and why, a sentence each."""
+        """The parameters that it chose itself and why, one sentence each."""
         return []

@@ -14,5 +14,5 @@ class Named(ABC):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """What conformance checks try: settings under which it plays differently. The defaults, unless said."""
+        """Settings that conformance checks try, under which it plays differently (default: the default parameters)."""
         return [cls()]

@@ -14,12 +14,12 @@ def parameter(default: Any = attrs.NOTHING, *, help: str, validator: Any = None,
 
 
 def knob(default: Any = attrs.NOTHING, *, help: str, validator: Any = None) -> Any:
-    """A field in which kin differ: it reaches `init` in `given`, a value a row, and is not read from `self`."""
+    """A field in which kin may differ: `init` finds it in `given`, one value per row; do not read it from `self`."""
     return attrs.field(default=default, validator=validator, metadata={"help": help, "knob": True})
 
 
 def fitted(*, help: str, validator: Any = None, knob: bool = False) -> Any:
-    """A field that `resolve` takes from the field of the same name of the problem, where the user left it open."""
+    """A field that `resolve` takes from the field of the same name in the problem, unless the user set it."""
     if validator is not None:
         validator = attrs.validators.optional(validator)
     metadata = {"help": help, "fitted": True} | ({"knob": True} if knob else {})
@@ -37,7 +37,7 @@ def fitted_names(base: Any) -> list[str]:
 
 
 def kin(one: Any, other: Any) -> bool:
-    """Whether two bases differ in their knobs alone, so that they can advance as one block of rows."""
+    """Whether two bases differ only in their knobs, so that they can advance as one block of rows."""
     if type(one) is not type(other):
         return False
     fixed = [field.name for field in attrs.fields(type(one)) if "knob" not in field.metadata]

@@ -1,4 +1,4 @@
-"""What an environment is, as far as a base may know, and what a play shows, pays and teaches."""
+"""What bases may know about an environment, what they see before they act, and what they learn from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEEDS = {
     "low": "a known range of the mean reward",
     "high": "a known range of the mean reward",
     "states": "a finite set of states",
-    "stages": "episodes of a known length at most",
+    "stages": "a known maximum length of episodes",
     "fixed_length": "episodes",
     "step_low": "a known range of the reward of a step",
     "step_high": "a known range of the reward of a step",
@@ -27,8 +27,8 @@ NEEDS = {
 
 
 ACTIONS = {"finite": "finitely many actions", "ball": "a ball of actions", "ellipsoid": "an ellipsoid of actions"}
-SAYABLE = ("noise", "low", "high", "step_low", "step_high")  # what a user may know where the environment does not
-SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than there is, never more
+SAYABLE = ("noise", "low", "high", "step_low", "step_high")  # what a user may set if the environment does not know it
+SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than the problem has, never more
 
 
 @attrs.frozen
@@ -40,27 +40,27 @@ class Problem:
     arms: int | None = None
     dimension: int | None = None  # of the features of arms; in an episode, of each arm in each state
     changing: bool = False  # the action set or the context changes from play to play, and every observation shows it
-    shared: bool = False  # one context for all arms, in place of features of each
-    masked: bool = False  # not every arm is there at every play; features then come with every observation
+    shared: bool = False  # one context for all arms, instead of features of each arm
+    masked: bool = False  # some arms may be unavailable at a play; features then come with every observation
     episodic: bool = False  # a play is an episode
     states: int | None = None
-    stages: int | None = None  # the most steps of an episode
-    fixed_length: bool = False  # every episode takes all its stages; else some may end early
-    step_low: float | None = None  # range of what one step of an episode pays, where it is bounded
+    stages: int | None = None  # maximum number of steps of an episode
+    fixed_length: bool = False  # every episode takes all its stages; if False, some may end early
+    step_low: float | None = None  # range of the reward of one step of an episode, if it is bounded
     step_high: float | None = None
     noise: float | None = None  # sub-Gaussian scale of the reward around its mean
     heavy_tails: bool = False  # there is no such scale: rewards are not sub-Gaussian
     low: float | None = None  # range of the mean reward
     high: float | None = None
-    regret: bool = True  # whether the best mean is known, so that plays carry a regret
-    horizon: int | None = None  # the most plays that a base can make
+    regret: bool = True  # whether the best mean is known, so that plays report regret
+    horizon: int | None = None  # maximum number of plays of a base
     delta: float | None = None
 
     @property
     def range(self) -> tuple[float, float]:
-        """Lowest and highest mean reward, which whoever scales rewards must know."""
+        """Lowest and highest mean reward, by which rewards are scaled; raises a `CorralError` if unknown."""
         if self.low is None or self.high is None:
-            raise CorralError(f"{self.environment} has no known range of the mean reward; give it low and high")
+            raise CorralError(f"{self.environment} has no known range of the mean reward; set its low and high")
         return self.low, self.high
 
 
@@ -68,17 +68,17 @@ class Observation(Rows):
     """What is seen before an action is chosen; a bandit without contexts shows nothing."""
 
     features: Array | None = None  # (rows, arms, dimension); (rows, dimension): a shared context, or semi-axes
-    mask: Array | None = None  # (rows, arms), true where the arm is there
-    state: Array | None = None  # (rows,), of an episodic environment
+    mask: Array | None = None  # (rows, arms), true if the arm is available
+    state: Array | None = None  # (rows,), in an episodic environment
     stage: Array | None = None  # (rows,), steps taken in this episode
-    alive: Array | None = None  # (rows,), false where the episode is over
+    alive: Array | None = None  # (rows,), false if the episode is over
 
 
 NOTHING = Observation()
 
 
 class Trajectory(Rows):
-    """What an episode leaves to learn from: (rows, steps) each, as many steps as the longest row took."""
+    """What a base learns from after an episode: (rows, steps) arrays, with as many steps as the longest row took."""
 
     state: Array
     action: Array
@@ -96,7 +96,7 @@ class Feedback(Rows):
 
     @property
     def action(self) -> Array:
-        """The action itself, whatever else the decision carries."""
+        """The action, without anything else in the decision."""
         return action_of(self.decision)
 
 

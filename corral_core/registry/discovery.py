@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import Distribution, EntryPoint, distributions
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
@@ -98,12 +98,12 @@ class Plugins:
         self._manager = pluggy.PluginManager("corral")
         self._manager.add_hookspecs(hookspecs)
         core = Candidate(CORE, __version__)
-        core.problems += problems
         self._candidates = [core]
         self._register(core, builtin)
         entries: list[EntryPoint] = []
         with core.guard("the installed distributions cannot be read"):
             entries = sorted(found, key=lambda entry: (*_identity(entry), entry.name))
+        core.problems += problems  # complete only now: listing the entry points fills it
         unwanted = {normal(name): name.strip() for name in disabled.split(",") if name.strip()}
         unmatched = dict(unwanted)
         for entry in entries:
@@ -184,25 +184,28 @@ class Plugins:
                         owner.problems.append(f"{hook}, entry {number}: {problem}")
                         continue
                     name = entry[0]
-                    if any(each.name == name and each.plugin in (CORE, owner.name) for each in found):
-                        taken = "is registered twice" if name in owner.brings.get(kind, ()) else "belongs to the core"
-                        owner.problems.append(f"the {kind} {name} is ignored: the name {taken}")
+                    owners = {each.plugin for each in found if each.name == name}
+                    if owner.name in owners:
+                        owner.problems.append(f"the {kind} {name} is registered twice; the second entry is ignored")
+                        continue
+                    if CORE in owners:
+                        owner.problems.append(f"the {kind} {name} is ignored: the name belongs to the core")
                         continue
                     owner.brings.setdefault(kind, []).append(name)
                     found.append(Registered(name, owner.name, " ".join(entry[1].split()), entry[2], kind))
-            self._report_contested(kind, found)
+            for name in dict.fromkeys(entry.name for entry in found):
+                self.report_contested(kind, name, [entry.plugin for entry in found if entry.name == name])
             yield from found
 
-    def _report_contested(self, kind: Kind, found: list[Registered]) -> None:
-        """Say in the record of every plugin which of its names others claim too."""
-        for candidate in self._candidates:
-            for mine in (entry for entry in found if entry.plugin == candidate.name):
-                others = [entry for entry in found if entry.name == mine.name and entry.plugin != mine.plugin]
-                if others:
-                    candidate.problems.append(
-                        f"the {kind} {mine.name} is also provided by {' and '.join(each.plugin for each in others)}; "
-                        f"write {' or '.join(each.qualified for each in (mine, *others))}"
-                    )
+    def report_contested(self, kind: str, name: str, owners: Sequence[str]) -> None:
+        """Note in the record of every owner that others claim the same name, if there are several."""
+        for candidate in self._candidates if len(owners) > 1 else ():
+            if candidate.name in owners and name in candidate.brings.get(kind, ()):
+                others = [owner for owner in owners if owner != candidate.name]
+                qualified = " or ".join(f"{owner}:{name}" for owner in (candidate.name, *others))
+                candidate.problems.append(
+                    f"the {kind} {name} is also provided by {' and '.join(others)}; write {qualified}"
+                )
 
 
 def installed_entry_points(problems: list[str]) -> Iterator[EntryPoint]:
@@ -237,7 +240,7 @@ def _distribution_name(distribution: Distribution) -> str:
 def _other_protocol(plugin: str, module: object) -> str | None:
     """One sentence if a plugin was written for another protocol; one that declares none was written for the first."""
     declared = getattr(module, "corral_protocol", 1)
-    if declared == hookspecs.PROTOCOL and isinstance(declared, int):
+    if type(declared) is int and declared == hookspecs.PROTOCOL:
         return None
     return (
         f"{plugin} was written for protocol {declared!r} of Corral, and corral-core {__version__} has protocol "

@@ -68,9 +68,9 @@ class Registry:
 
     def missing(self, kind: Kind | Literal["command"], name: str) -> str | None:
         """One sentence if one of Corral's own plugins would provide this: which plugin, and why it does not."""
-        asked, _, bare = name.rpartition(":")
+        asked, qualified, bare = name.rpartition(":")
         plugin = known(kind).get(bare)
-        if plugin is None or normal(asked) not in ("", plugin):
+        if plugin is None or (qualified and normal(asked) != plugin):
             return None
         remedy = {
             "loaded": "is installed but does not provide it (see corral plugins)",
@@ -92,9 +92,9 @@ class Registry:
         return f"there is nothing called {name}{hint}"
 
     def _called(self, kind: Kind, name: str) -> list[Registered]:
-        plugin, _, bare = name.rpartition(":")
+        plugin, qualified, bare = name.rpartition(":")
         found = [entry for entry in self._entries if entry.kind == kind and entry.name == bare]
-        return [entry for entry in found if normal(entry.plugin) == normal(plugin)] if plugin else found
+        return [entry for entry in found if normal(entry.plugin) == normal(plugin)] if qualified else found
 
     def _unknown(self, kind: Kind, name: str) -> str:
         if missing := self.missing(kind, name):
@@ -102,8 +102,8 @@ class Registry:
         if others := self.find(name):
             return f"{name} is {' and '.join(_one(other.kind) for other in others)}, not {_one(kind)}"
         here = [entry.name for entry in self.entries(kind)]
-        plugin, _, bare = name.rpartition(":")
-        if plugin:
+        plugin, qualified, bare = name.rpartition(":")
+        if qualified:
             return f"there is no {kind} {name}{self._elsewhere(kind, plugin, bare)}"
         elsewhere = known(kind)
         near = difflib.get_close_matches(name.lower(), here)

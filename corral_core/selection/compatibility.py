@@ -1,4 +1,4 @@
-"""Whether bases, meta-algorithm, problem and options go together: one sentence if they do not."""
+"""Check that bases, meta-algorithm, problem and options fit together; if not, say why in one sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corral_core.selection.options import Options
 
 
 def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, options: Options) -> None:
-    """One sentence where bases, meta, problem and options do not go together."""
+    """Raise a `CorralError` if bases, meta, problem and options do not fit together."""
     if not bases:
         raise CorralError("a selection needs at least one base")
     for base in bases:
@@ -24,19 +24,19 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
         if len(bases) > 1:
             raise CorralError("several bases need a meta-algorithm to choose among them")
         return
-    problem.range  # noqa: B018 - raises where it is unknown
+    problem.range  # noqa: B018 - raises if it is unknown
     if meta.feedback != "raw" and options.player != "plain":
-        raise CorralError(f"{meta.name} teaches every base at every play, so its bases cannot be {options.player}")
+        raise CorralError(f"{meta.name} teaches every base at every play: player must be plain, not {options.player}")
     if meta.feedback == "importance-weighted" and problem.episodic:
         raise CorralError(f"{meta.name} needs importance-weighted rewards, which episodes do not have")
     if options.base_test and options.player != "smooth":
         raise CorralError("base_test compares the two steps of a smoothed base; set player to smooth or base_test off")
     for base in bases:
         if meta.feedback == "shared" and not base.learns_from_others:
-            raise CorralError(f"{meta.name} shares every play; {base.name} cannot learn from actions of others")
+            raise CorralError(f"{meta.name} shares every play, but {base.name} cannot learn from other bases")
         needed = options.bias or options.base_test or meta.needs_bounds == "every"
         if needed and base.bound(problem.delta or 0.01) is None:
-            mend = "" if meta.needs_bounds == "every" else ", or switch bias and base_test off"
+            mend = "" if meta.needs_bounds == "every" else ", or switch off bias and base_test"
             raise CorralError(
-                f"{base.name} has no regret bound, which {meta.name} with these options needs; leave it out{mend}"
+                f"{base.name} has no regret bound, but {meta.name} with these options needs one; remove the base{mend}"
             )

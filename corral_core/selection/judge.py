@@ -30,7 +30,7 @@ from corral_core.selection.validation import choice_of, verdict_of
 class Judge:
     """The judge of a base alone, which is always chosen and never dropped or restarted."""
 
-    needs_plays = False  # whether a round must note s of the chosen bases
+    needs_plays = False  # whether a round must record s of the chosen bases
 
     def __init__(self, bases: int, rows: int) -> None:
         self.active = np.ones((bases, rows), dtype=bool)
@@ -47,7 +47,7 @@ class Judge:
         return np.ones(self.active.shape)
 
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
-        """Take the rewards of a step into account; a (bases, rows) mask of bases to restart, or None."""
+        """Take the rewards of a step into account; return a (bases, rows) mask of bases to restart, or None."""
         return None
 
 
@@ -114,15 +114,15 @@ class MetaJudge(Judge):
         if drop is None:
             return
         left = self.active & ~drop
-        left[:, ~left.any(axis=0)] = self.active[:, ~left.any(axis=0)]  # the last one is never dropped
+        left[:, ~left.any(axis=0)] = self.active[:, ~left.any(axis=0)]  # the last active base is never dropped
         self.active = left
 
 
 class BaseTest:
     """Finds bases that break their own bound.
 
-    If the scale of the noise is unknown, rewards are clipped as the meta's are: with heavy tails a single reward would
-    decide.
+    If the scale of the noise is unknown, rewards are clipped to the meta's `clip`; otherwise a single reward could
+    decide if tails are heavy.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class BaseTest:
         self._bounds = bounds
         self._clip = clip if noise is None else None
         low, high = clip
-        # Means add 1 and the noise of two rewards twice its own; clipped rewards differ by the clip's width at most.
+        # Means add 1, the noise of two rewards 2 noise^2; clipped rewards differ by at most the width of the clip.
         spread = (high - low) ** 2 if noise is None else 1 + 2 * noise**2
         self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
         self._excess = np.zeros((told.bases, rows))  # sum of r2 - r1 over whole rounds
@@ -162,6 +162,6 @@ class BaseTest:
 
 
 def clipped(scaled: Array, clip: tuple[float, float]) -> Array:
-    """Scaled rewards, clipped."""
+    """Scaled rewards, clipped to the range `clip`."""
     found: Array = np.minimum(np.maximum(scaled, clip[0]), clip[1])
     return found

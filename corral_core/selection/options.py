@@ -1,4 +1,4 @@
-"""How bases are played and judged: plain options, and the three presets made of them."""
+"""How bases are played and judged: the options, and the three presets made of them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Options:
 
     player: str = parameter(
         "smooth",
-        help="how a base is played: smooth (two plays a round), plain (one), or boosted (copies)",
+        help="how a base is played: smooth (two plays per round), plain (one), or boosted (one per copy)",
         validator=attrs.validators.in_(("smooth", "plain", "boosted")),
     )
-    copies: int = parameter(5, help="copies of a boosted base", validator=attrs.validators.ge(1))
+    copies: int = parameter(5, help="number of copies of a boosted base", validator=attrs.validators.ge(1))
     bias: float = parameter(
         0.0,
-        help="multiple of U_j(s)/s, capped at the reward range, that is taken off the gain",
+        help="multiple of U_j(s)/s, capped at the reward range, that is subtracted from the gain",
         validator=attrs.validators.and_(attrs.validators.ge(0), attrs.validators.le(1)),
     )
     base_test: bool = parameter(False, help="drop a base that breaks its own bound")
     restart: bool = parameter(False, help="restart a base whenever its probability threshold is halved")
     bound: str = parameter(
         "literal",
-        help="which form of the bases' bounds the bias and the test use",
+        help="which form of the bounds the bias and the test use",
         validator=attrs.validators.in_(("literal", "shape")),
     )
 
@@ -43,7 +43,7 @@ class Options:
 
     @property
     def steps(self) -> int:
-        """Plays a round."""
+        """Plays per round."""
         return {"smooth": 2, "plain": 1, "boosted": self.copies}[self.player]
 
 
@@ -52,10 +52,14 @@ PRESETS = {
     "theory": Options(bias=1.0, base_test=True, restart=True),
     "practice": Options(player="plain"),
 }
+"""The presets by name: `paper`, `theory` and `practice`."""
 
 
 def options_for(meta: Meta | None, options: Options) -> Options:
-    """What a meta can have of these options: its own way of playing, and what judges the played base only if it is."""
+    """These options as far as the meta supports them.
+
+    A meta may require a player. Bias, base test and restarts judge the played base, so they need raw feedback.
+    """
     if meta is None:
         return options
     if meta.player not in ("any", options.player):

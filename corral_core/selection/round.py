@@ -13,7 +13,7 @@ from corral_core.rows import Array
 
 @attrs.define(eq=False)
 class Block:
-    """Kin bases, played as one: learner number slot * rows + row."""
+    """Kin bases, played as one block: the learner of a base and row has the number slot * rows + row."""
 
     members: Array  # numbers of its bases
     player: Player
@@ -21,7 +21,7 @@ class Block:
 
 @attrs.define(eq=False)
 class Part:
-    """The share of a block in a round."""
+    """The learners of one block that take part in a round."""
 
     block: Block
     rows: Array  # the row of each learner that takes part
@@ -33,7 +33,7 @@ class Part:
 
 @attrs.define(eq=False)
 class Round:
-    """One choice of the meta-algorithm, and what has come of it so far."""
+    """One choice of the meta-algorithm, and its results so far."""
 
     chosen: Array
     probability: Array | None
@@ -44,7 +44,7 @@ class Round:
     gain: Array
     difference: Array  # reward of step 2 minus reward of step 1
     asked: int = 0
-    unpaid: int = 0  # steps that count for the gain and have not been told
+    unpaid: int = 0  # steps that count for the gain and whose rewards are missing
     told: int = 0
 
 
@@ -56,7 +56,7 @@ class Ticket:
     step: int
     policies: list[Any]
     observation: Observation
-    decisions: list[list[Any]]  # of every part, one per call of `ask`
+    decisions: list[list[Any]]  # of every part, one decision per call of `ask`
     actions: Array
     seen: list[Observation] = attrs.Factory(list)  # the rows of the observation that each part sees
     told: bool = False

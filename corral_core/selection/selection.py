@@ -32,9 +32,9 @@ from corral_core.selection.validation import actions_in, observation_in, reward_
 class Selection:
     """A meta-algorithm over bases, or a base alone (one base, no meta), in every row.
 
-    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. `options` say
-    how bases are played and judged (default: the preset `paper`). `shown` has what every base is given before the first
-    play, by name: the features of fixed arms, for example.
+    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. `options` set
+    how bases are played and judged (default: the preset `paper`). `shown` contains what every base is given before the
+    first play, by name: for example the features of fixed arms.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Selection:
     def tell(self, ticket: Ticket, reward: Array, experience: Rows | None = None) -> None:
         """Take what the actions of a ticket earned; for an episode, also its `Trajectory`."""
         if ticket.told:
-            raise CorralError("this ticket has been told already; each answer to `ask` is told once")
+            raise CorralError("this ticket was told already; call `tell` once for each call of `ask`")
         reward = reward_of(reward, self.rows)
         if self.problem.episodic:
             experience = trajectory_in(experience, self.problem, self.rows)
@@ -112,7 +112,7 @@ class Selection:
 
     @property
     def active(self) -> Array:
-        """(bases, rows): false where a base has been dropped."""
+        """(bases, rows): false if a base has been dropped."""
         return self.judge.active
 
     @property
@@ -149,7 +149,7 @@ class Selection:
         return Part(block, rows, learners, at, restarts, whole)
 
     def _everyone(self) -> list[Part]:
-        """Every learner of every block: in importance-weighted rounds all propose, in shared ones all learn."""
+        """Every learner of every block: in importance-weighted rounds all propose, in shared rounds all learn."""
         parts = []
         for block in self.blocks:
             learners = np.arange(len(block.members) * self.rows)
@@ -162,7 +162,7 @@ class Selection:
         return self.meta is not None and self.meta.feedback == "importance-weighted"
 
     def _note_plays(self, turn: Round) -> None:
-        """Note s of the chosen bases as it is in this round, if the judge needs it."""
+        """Record s of the chosen bases in this round, if the judge needs it."""
         if not self.judge.needs_plays:
             return
         turn.plays = np.empty(self.rows, dtype=np.int64)
@@ -215,7 +215,7 @@ class Selection:
             learners = part.learners
             if part.restarts is not None:
                 same = part.restarts == self.restarts.take(part.at)
-                if not same.all():  # the answer of a learner that has restarted since belongs to its former self
+                if not same.all():  # a learner that has restarted since must not learn from its former play
                     kept = np.flatnonzero(same)
                     learners, learned = learners[kept], learned.take(kept)
             part.block.player.learn(ticket.step, learners, learned, self.rng)

@@ -1,4 +1,4 @@
-"""What bases and meta-algorithm are told before the first play."""
+"""What bases and the meta-algorithm are told before the first play."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from corral_core.selection.options import Options
 
 
 def given_rows(bases: Sequence[Base], shown: dict[str, Array], rows: int) -> Any:
-    """What kin bases are told before the first play, a row a learner: knobs, and what the environment shows."""
+    """What kin bases are told before the first play, one row per learner: knobs, and what the environment shows."""
     values: dict[str, Array] = {"row": np.tile(np.arange(rows), len(bases))}
     for name in knobs(bases[0]):
         values[name] = np.repeat(np.asarray([knobs(base)[name] for base in bases]), rows, axis=0)
     for name, array in shown.items():
         if name in values:
-            raise CorralError(f"{bases[0].name} has a knob called {name}, and so has what the environment shows")
+            raise CorralError(f"{bases[0].name} has a knob called {name}, but the environment shows {name} too")
         values[name] = array.take(values["row"], axis=0)
     made: Any = type("Given", (Rows,), {"__annotations__": dict.fromkeys(values, Array)})
     return made(**values)
 
 
 def group_kin(bases: Sequence[Base]) -> list[Array]:
-    """The numbers of the bases, gathered by kinship."""
+    """The numbers of the bases, grouped into kin."""
     groups: list[list[int]] = []
     for number, base in enumerate(bases):
         for group in groups:

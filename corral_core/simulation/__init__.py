@@ -1,1 +1,1 @@
-"""A curve played against an environment, and what is recorded of it."""
+"""Play a curve against an environment, and record its numbers."""

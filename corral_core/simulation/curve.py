@@ -17,17 +17,17 @@ class Curve:
 
     name: str
     bases: tuple[Base, ...]
-    labels: tuple[str, ...]  # of the bases
+    labels: tuple[str, ...]  # names of the bases
     meta: Meta | None
     asked_for: Options
 
     @property
     def options(self) -> Options:
-        """What the meta can have of the options that were asked for."""
+        """The options that were asked for, as far as the meta supports them."""
         return options_for(self.meta, self.asked_for)
 
     def rounds(self, horizon: int) -> int:
-        """Rounds that this many plays make; an unfinished one counts."""
+        """Number of rounds in this many plays, including an unfinished one."""
         return -(-horizon // self.options.steps)
 
     def told(self, problem: Problem, horizon: int) -> MetaProblem:

@@ -1,4 +1,4 @@
-"""An estimate of the memory that a replicate takes, by which replicates are cut into chunks."""
+"""An estimate of the memory that a replicate takes; it decides how replicates are cut into chunks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from corral_core.selection.validation import record_of
 from corral_core.simulation.curve import Curve
 from corral_core.simulation.record import CHECKPOINTS
 
-SERVING = 4  # bytes that replay keeps a play, of a base that rarely changes
+SERVING = 4  # bytes per play that replay keeps of a base that rarely changes
 
 
 def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: int) -> int:
-    """About how much memory one replicate takes in the hungriest of these curves."""
+    """Estimated memory of one replicate, in bytes, in the curve that needs most."""
     rng = np.random.default_rng(0)
     instance = environment.draw(1, rng)
     shown = environment.shown(instance)
@@ -26,8 +26,8 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
         share = -(-rounds // len(curve.bases))
         all_learn = curve.meta is not None and curve.meta.feedback != "raw"
         scratch = max(base.scratch_bytes for base in curve.bases)
-        kept = 0  # bytes of past plays: of whichever base plays all rounds, or of all, where all learn from each
-        largest = rare = 0  # bytes of policies: of whichever base plays all rounds, and of bases that share them
+        kept = 0  # bytes of past plays: of one base that plays all rounds, or of all bases if all learn from each
+        largest = rare = 0  # bytes of policies: of one base that plays all rounds, and of bases that share them
         for base in curve.bases:
             fresh = record_of(base.init(given_rows([base], shown, 1), rng), base, "init")
             state += fresh.nbytes
@@ -35,7 +35,7 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
             if curve.options.player == "smooth":
                 policy = record_of(base.policy(fresh, np.zeros(1, dtype=np.intp)), base, "policy").nbytes
                 largest = max(largest, policy * base.max_policies(rounds))
-                if base.rarely_changes:  # then several bases that share the rounds can leave more than one that has all
+                if base.rarely_changes:  # several bases that share the rounds may keep more than one that plays all
                     rare += policy * base.max_policies(share) + SERVING * share
         # Pages of doubling size are on average three quarters full.
         held = state + scratch + int(1.5 * (kept + max(largest, rare)))

@@ -1,4 +1,4 @@
-"""What is recorded of a curve: its numbers at about two hundred checkpoints."""
+"""What is recorded of a curve: its numbers at up to 200 checkpoints."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CHECKPOINTS = 200
 
 
 class Record(Rows):
-    """A curve's numbers, a row a replicate: (replicates, points), and (replicates, points, bases)."""
+    """The numbers of a curve, one row per replicate: (replicates, checkpoints) or (replicates, checkpoints, bases)."""
 
     reward: Array  # summed over plays
-    regret: Array | None  # summed over plays; None where nobody knows it
+    regret: Array | None  # summed over plays; None if the environment does not report regret
     probabilities: Array
     plays: Array  # plays of each base
     restarts: Array
@@ -27,16 +27,16 @@ class Record(Rows):
 
 
 Listener = Callable[[int, int, Record], None]
-"""Hears which point was reached, after how many plays, and what is recorded up to there."""
+"""Called at each checkpoint with its number, the plays so far, and the record up to it."""
 
 
 def checkpoints(horizon: int) -> Array:
-    """After how many plays the numbers are kept."""
+    """The numbers of plays after which a curve is recorded."""
     return np.unique(np.ceil(np.linspace(0, horizon, min(CHECKPOINTS, horizon) + 1)[1:]).astype(np.int64))
 
 
 class _Recorder:
-    """Copies what the selection has come to, at each point."""
+    """Copies the numbers of the selection at each checkpoint."""
 
     def __init__(self, curve: Curve, rows: int, horizon: int) -> None:
         self.at = checkpoints(horizon)

@@ -33,7 +33,7 @@ def simulate(
     choices: Generator,
     progress: Listener | None = None,
 ) -> Record:
-    """Play `horizon` plays in every row. Instances, plays and choices each have randomness of their own."""
+    """Play `horizon` plays in every row. Instances, plays and choices each have their own generator."""
     instance = environment.draw(rows, instances)
     selection = Selection(
         curve.bases,
@@ -61,7 +61,7 @@ def simulate(
             play = environment.play(instance, act, plays)
             if play.regret is not None and np.shape(play.regret) != (rows,):
                 raise CorralError(
-                    f"{environment.name} must give a regret a row, of shape ({rows},), not {np.shape(play.regret)}"
+                    f"{environment.name} must give one regret per row, of shape ({rows},), not {np.shape(play.regret)}"
                 )
             asked = _asked(ticket)
             try:
@@ -88,7 +88,7 @@ def try_out(
     seed: int = 1,
     preset: str = "practice",
 ) -> Record:
-    """A base alone, or a meta-algorithm over several, in an environment: the quickest way to see one play."""
+    """Play a base alone, or a meta-algorithm over several, in an environment: the quickest way to try them out."""
     if preset not in PRESETS:
         raise CorralError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
     for thing in (environment, *(bases if isinstance(bases, Sequence) else [bases]), meta):
@@ -113,5 +113,5 @@ def try_out(
 
 def _asked(ticket: Ticket | None) -> Ticket:
     if ticket is None:
-        raise TypeError("the environment played without asking for an action")
+        raise TypeError("the environment must call `act` in every play")
     return ticket

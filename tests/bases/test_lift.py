@@ -190,7 +190,7 @@ def test_a_lifted_base_is_refused_where_it_cannot_live() -> None:
 
 
 def test_what_is_made_must_be_a_learner() -> None:
-    with pytest.raises(CorralError, match="nobody: a learner has act and learn; NoneType was made"):
+    with pytest.raises(CorralError, match=r"nobody: make must return a learner \(act and learn\), not NoneType"):
         try_out(LinearArms(), lift(lambda problem: None, "nobody"), horizon=10)
 
 

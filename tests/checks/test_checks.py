@@ -1,4 +1,9 @@
-"""Every check has a twin that breaks exactly its rule, and the sound ones break none."""
+"""Every check has a twin that breaks exactly its rule, and the sound ones break none.
+
+Also tests `checks/cases.py`, `checks/environments.py`, `checks/experiments.py`, `checks/metas.py`, `checks/plays.py`,
+`checks/policies.py`, `checks/regrets.py`, `checks/rows.py`, `checks/rules.py`, `checks/states.py`, `checks/trial.py`
+and `checks/worlds.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,10 @@ import attrs
 import pytest
 
 from corral_core.checks import CHECKS, cases_of, check_all, checks_of
-from corral_core.checks.cases import ExperimentCase
+from corral_core.checks.cases import ExperimentCase, expectations
 from corral_core.checks.environments import EnvironmentCase
 from corral_core.checks.metas import MetaCase
-from corral_core.checks.rules import Outcome, expectations, judged, out_of_date
+from corral_core.checks.rules import Outcome, judged, out_of_date
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import Small
 from corral_core.errors import CorralError

@@ -10,7 +10,7 @@ import pytest
 
 from corral_core import cli
 from corral_core.environments.bandit import Bandit
-from corral_core.registry.known import BRINGS
+from corral_core.registry.known import PROVIDED
 from corral_core.registry.names import get_registry
 
 GOOD = """
@@ -39,7 +39,7 @@ ENDLESS = "0x" + "f" * 5000  # Python reads it, and refuses to print it
 @pytest.fixture(autouse=True)
 def _absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plugin of ours that nobody has installed."""
-    monkeypatch.setitem(BRINGS, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
+    monkeypatch.setitem(PROVIDED, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
 
 
 def refused(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -81,7 +81,7 @@ WRONG = [
     ("meta", "eta = 1", "meta needs a name"),
     ("environment", "arms = 2", "environment needs a name"),
     ("more", '[sweep]\nparameter = "horizon"', "sweep.values must be a list"),
-    ("more", "[sweep]\nvalues = [1]", "sweep.parameter must be a text"),
+    ("more", "[sweep]\nvalues = [1]", "sweep.parameter must be a string"),
     # extra keys
     ("top", "horizon = 20\nreplicate = 2", "has no 'replicate'; did you mean replicates"),
     ("environment", 'name = "bernoulli-arms"\nmean = [0.5]', "has no 'mean'; did you mean means"),
@@ -101,7 +101,7 @@ WRONG = [
     ("environment", 'name = "lower-bound-sqrt"\nworld = "both"', "world must be one-errs or none-errs, not 'both'"),
     ("environment", 'name = "lower-bound-sqrt"\nworld = ["P"]', "world must be one-errs or none-errs, not ['P']"),
     ("environment", "name = 3", "environment needs a name"),
-    ("meta", 'name = "corral"\neta = [1]', "eta must be a number or a text, not [1]"),
+    ("meta", 'name = "corral"\neta = [1]', "eta must be a number or a string, not [1]"),
     ("meta", 'name = "corral"\nmixing = "sideways"', "mixing must be separate or overwrite"),
     ("base", 'name = "epsilon-greedy"\nc = "one"', "c must be a number, not 'one'"),
     ("base", 'name = "epsilon-greedy"\nc = 2020-02-02', "c must be a number"),
@@ -112,7 +112,7 @@ WRONG = [
     ("top", "horizon = []", "horizon must be a whole number"),
     ("top", "horizon = 20\nseed = 1.5", "seed must be a whole number"),
     ("top", "horizon = 20\nseed = -1", "seed must be a whole number of at least 0"),
-    ("top", "horizon = 20\nquestion = 3", "question must be a text"),
+    ("top", "horizon = 20\nquestion = 3", "question must be a string"),
     ("top", "horizon = 20\nchunk_size = 0", "chunk_size must be a whole number of at least 1"),
     ("top", "horizon = 20\nchunk_size = 'big'", "chunk_size must be a whole number"),
     ("top", "horizon = 20\nfirst_bases = 2", "first_bases is 2, but the experiment has only 1"),
@@ -125,7 +125,7 @@ WRONG = [
     ("more", "[compare]\nmetas = { name = 'exp3p' }", "compare.metas must be a list of tables"),
     ("more", "[compare]\npresets = 'theory'", "compare.presets must be a list"),
     ("more", "[compare]\npresets = ['theorie']", "preset must be paper or theory or practice, not 'theorie'"),
-    ("more", "[compare]\nmetas = [{ name = 'exp3p', preset = 1 }]", "preset must be a text"),
+    ("more", "[compare]\nmetas = [{ name = 'exp3p', preset = 1 }]", "preset must be a string"),
     # horizon and replicates
     *[("top", f"horizon = {wrong}", "horizon must be") for wrong in ("0", "-5", "2.5", "true", "1e3", "nan", HUGE)],
     *[
@@ -133,7 +133,7 @@ WRONG = [
         for wrong in ("0", "-5", "2.5", "false", "inf", HUGE)
     ],
     ("top", "horizon = 2147483648", "horizon must be at most 2,147,483,647"),
-    ("top", f"horizon = {ENDLESS}", "horizon must be less than 2^63, not so large a number"),
+    ("top", f"horizon = {ENDLESS}", "horizon must be less than 2^63, not a number with thousands of digits"),
     ("top", f"horizon = -{HUGE}", "horizon must be less than 2^63"),
     # numbers out of range
     *[("base", f'name = "epsilon-greedy"\nc = {wrong}', "c must be finite") for wrong in ("nan", "inf", HUGE, ENDLESS)],
@@ -199,7 +199,7 @@ WRONG = [
     ("more", "[sweep]\nparameter = 'horizon.x'\nvalues = [2]", "'horizon.x' does not name a single value"),
     ("more", "[sweep]\nparameter = 'bases.0'\nvalues = [2]", "'bases.0' does not name a single value"),
     ("more", "[sweep]\nparameter = ''\nvalues = [2]", "has no ''"),
-    ("more", "[sweep]\nparameter = 3\nvalues = [2]", "sweep.parameter must be a text"),
+    ("more", "[sweep]\nparameter = 3\nvalues = [2]", "sweep.parameter must be a string"),
     ("top", "horizon = 20\nsweep = 3", "sweep must be a table with parameter and values"),
     # too large for any memory
     ("environment", 'name = "bernoulli-arms"\narms = 1000000000000000000', "one replicate cannot be set up"),
@@ -228,7 +228,7 @@ def test_a_wrong_file_is_refused_in_one_line(
         ("horizon = 9\nbases = [{ name = 'ucb' }]\nenvironment = 'bernoulli-arms'", "environment must be a table"),
         ("horizon = 9\nbases = [{ name = 'ucb' }]", "needs environment"),
         ("horizon = 9\nenvironment = { name = 'bernoulli-arms' }", "needs bases"),
-        (f"name = 3\n{LEAST}", "name must be a text"),
+        (f"name = 3\n{LEAST}", "name must be a string"),
         (f"{LEAST}\ncompare = {{ alone = 'none' }}", "has nothing to play"),
         (b"\xff\xfe\x00\x01", "it is not UTF-8 text"),
         (b"\x00\x01\x02", "is not valid TOML"),

@@ -1,4 +1,7 @@
-"""`corral check`: a table, one line a failure, and an exit code."""
+"""`corral check`: a table, one line a failure, and an exit code.
+
+Also tests `checks/names.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from corral_core.checks import CHECKS
 from corral_core.checks.metas import MetaCase
 from corral_core.checks.names import subjects_of
 from corral_core.registry.discovery import Plugins
-from corral_core.registry.known import BRINGS
+from corral_core.registry.known import PROVIDED
 from corral_core.registry.names import Registry
 
 BROKEN = '''
@@ -41,7 +44,7 @@ def corral(*arguments: str) -> int | str | None:
 @pytest.fixture(autouse=True)
 def _absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plugin of ours that nobody has installed."""
-    monkeypatch.setitem(BRINGS, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
+    monkeypatch.setitem(PROVIDED, "corral-absent", {"base": ("far-away",), "experiment": ("far-off",)})
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""`corral compare`: one run and several, paired or not, swept, incomplete, and wrong input."""
+"""`corral compare`: one run and several, paired or not, swept, incomplete, and wrong input.
+
+Also tests `analysis/comparison.py`.
+"""
 
 import json
 import shutil

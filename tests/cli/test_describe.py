@@ -8,7 +8,7 @@ from corral_core import cli
 from corral_core.experiments.source import read
 from corral_core.parsing import parameters
 from corral_core.registry.discovery import Kind
-from corral_core.registry.known import BRINGS
+from corral_core.registry.known import PROVIDED
 from corral_core.registry.names import get_registry
 
 KINDS: tuple[Kind, ...] = ("base", "meta", "environment")
@@ -94,7 +94,7 @@ def test_an_unknown_name_gets_the_nearest(capsys: pytest.CaptureFixture[str], mo
     assert refusal(capsys, "epsilon-gredy").endswith(
         "did you mean epsilon-greedy or epsilon-greedy-rates or epsilon-greedy-planning?\n"
     )
-    monkeypatch.setitem(BRINGS, "corral-absent", {"base": ("far-away",)})
+    monkeypatch.setitem(PROVIDED, "corral-absent", {"base": ("far-away",)})
     assert "comes with corral-absent" in refusal(capsys, "far-away")
     assert "did you mean serial" not in refusal(capsys, "serial")
 

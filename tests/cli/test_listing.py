@@ -1,4 +1,8 @@
-"""The listings and the ways out of the command line."""
+"""The listings and the ways out of the command line.
+
+Also tests `cli/list_bases.py`, `cli/list_engines.py`, `cli/list_environments.py`, `cli/list_experiments.py`,
+`cli/list_metas.py` and `cli/plugins.py`.
+"""
 
 import json
 import subprocess
@@ -9,10 +13,10 @@ import pytest
 import typer
 
 from corral_core import __version__, cli
-from corral_core.cli.listing import show_table
 from corral_core.errors import CorralError
 from corral_core.registry.discovery import Candidate, Plugins
 from corral_core.registry.names import Registry, get_registry
+from corral_core.terminal import show_table
 
 CORRAL = (sys.executable, "-c", "from corral_core.cli import main; main()")
 
@@ -129,6 +133,6 @@ def test_commands_that_cannot_be_built_do_not_take_ours_with_them(monkeypatch: p
     first, second = (candidate.record() for candidate in candidates)
     assert {"graze", "plugins", "list-bases"} <= set(group.commands)
     assert first.brings == {"command": ("graze",)}
-    assert first.problems == ("the command plugins is ignored: there is one already",)
+    assert first.problems == ("the command plugins is ignored: the name belongs to the core",)
     assert second.brings == {}
     assert second.problems[0].startswith("corral_commands raised: ")

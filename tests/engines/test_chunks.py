@@ -1,4 +1,7 @@
-"""A chunk is a pure function of experiment, seed and chunk number; curves are paired."""
+"""A chunk is a pure function of experiment, seed and chunk number; curves are paired.
+
+Also tests `simulation/memory.py`.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Engines give the same bits, whoever runs what in which order; a worker that dies costs one more try."""
+"""Engines give the same bits, whoever runs what in which order; a worker that dies costs one more try.
+
+Also tests `engines/processes.py`, `engines/progress.py` and `engines/serial.py`.
+"""
 
 import os
 import threading

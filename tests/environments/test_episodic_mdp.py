@@ -1,4 +1,7 @@
-"""The two ready-made environments; a tiny MDP plays episodes through selection."""
+"""The two ready-made environments; a tiny MDP plays episodes through selection.
+
+Also tests `environments/bandit.py`.
+"""
 
 from __future__ import annotations
 

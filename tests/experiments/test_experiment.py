@@ -1,4 +1,7 @@
-"""Experiments: files and registered names, parsed into points and curves."""
+"""Experiments: files and registered names, parsed into points and curves.
+
+Also tests `experiments/chunk_size.py`, `experiments/curves.py`, `experiments/point.py` and `experiments/source.py`.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
-from corral_core.experiments.guarantee import Guarantee, guarantees
+from corral_core.experiments.guarantee import Guarantee, guarantees, smoothing_needs
 from corral_core.experiments.point import parse_point
 
 
@@ -178,3 +179,12 @@ def test_the_best_of_the_promises_decides_whether_all_is_vacuous() -> None:
     values = sorted(each.literal for each in found.promises)
     assert len(values) == 2 and values[0] < found.most < values[1]
     assert not found.vacuous
+
+
+def test_what_smoothing_needs() -> None:
+    """8 sqrt(t ln(t^2/delta)); erratum S4: at delta = 1e-4 it exceeds t until t is about 1500."""
+    needs = smoothing_needs(np.arange(1.0, 2001), 1e-4)
+    assert needs[0] == pytest.approx(8 * math.sqrt(4 * math.log(10)))
+    assert needs[99] == pytest.approx(80 * math.sqrt(8 * math.log(10)))
+    crossing = int(np.flatnonzero(needs < np.arange(1, 2001))[0]) + 1
+    assert 1400 <= crossing <= 1600

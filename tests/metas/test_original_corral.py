@@ -1,4 +1,7 @@
-"""What bases learn, by the meta's feedback: importance-weighted, shared, and of boosted copies."""
+"""What bases learn, by the meta's feedback: importance-weighted, shared, and of boosted copies.
+
+Also tests `players/boosting.py`.
+"""
 
 from __future__ import annotations
 
@@ -197,7 +200,7 @@ def test_shared_plays_are_learned_by_all() -> None:
 
 
 def test_a_base_that_cannot_learn_from_others_is_refused() -> None:
-    with pytest.raises(CorralError, match="sharing shares every play; loner cannot learn from actions of others"):
+    with pytest.raises(CorralError, match="sharing shares every play, but loner cannot learn from other bases"):
         selection(Sharing(), [Recorder(arm=1), Loner(arm=2)])
 
 

@@ -1,4 +1,7 @@
-"""Smoothing, measured: step 2 at state s earns what step 1 earned on average over states 1..s."""
+"""Smoothing, measured: step 2 at state s earns what step 1 earned on average over states 1..s.
+
+Also tests `players/plain.py` and `bases/policies.py`.
+"""
 
 from __future__ import annotations
 

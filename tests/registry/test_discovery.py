@@ -1,4 +1,7 @@
-"""Discovery survives every plugin, and says what is wrong with it."""
+"""Discovery survives every plugin, and says what is wrong with it.
+
+Also tests `hookspecs.py` and `registry/builtin.py`.
+"""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -139,17 +142,17 @@ def test_a_plugin_without_hooks_is_told_so(write: Write) -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_of_two_that_claim_a_name_the_first_keeps_it(write: Write, order: int) -> None:
+def test_a_name_that_two_claim_is_neithers_and_one_of_the_core_stays_the_cores(write: Write, order: int) -> None:
     mine = "@hookimpl(tryfirst=True)\ndef corral_metas():\n    return [Entry('corral', 'Mine', 'm:a')]\n"
     found = [write("ant", bases("Entry('x', 'y', 'm:a')")), write("bee", bases("Entry('x', 'y', 'm:b')") + mine)]
     plugins = Plugins(found[::order])
     _, ant, bee = plugins.records()
-    assert names(plugins, "base") == [("x", "ant")]
+    assert names(plugins, "base") == [("x", "ant"), ("x", "bee")]
     assert [entry.plugin for entry in plugins.entries if entry.name == "corral"] == ["core"]
-    assert ant.problems == ()
+    assert ant.problems == ("the base x is also provided by bee; write ant:x or bee:x",)
     assert bee.problems == (
-        "the base x is ignored: ant already brings one",
-        "the meta corral is ignored: core already brings one",
+        "the base x is also provided by ant; write bee:x or ant:x",
+        "the meta corral is ignored: the name belongs to the core",
     )
 
 
@@ -161,9 +164,26 @@ def test_two_entry_points_of_one_name_both_load(write: Write) -> None:
 
 def test_one_module_behind_two_entry_points_registers_once(write: Write) -> None:
     entry = write("ant", GOOD)
-    plugins = Plugins([entry, EntryPoint("bee", entry.value, "corral")])
+    plugins = Plugins([entry, EntryPoint("ant", entry.value, "corral")])
     assert names(plugins, "environment") == [("meadow", "ant")]
-    assert plugins.records()[2].problems == ("the environment meadow is ignored: ant already brings one",)
+    assert plugins.records()[2].problems == ("the environment meadow is registered twice; the second entry is ignored",)
+
+
+@pytest.mark.parametrize("declared", ["2", "'1'", "None", "True"])
+def test_a_plugin_for_another_protocol_is_refused_in_one_sentence(write: Write, declared: str) -> None:
+    plugins = Plugins([write("zoo", f"corral_protocol = {declared}\n" + GOOD)])
+    said = (
+        f"zoo was written for protocol {declared} of Corral, and corral-core {__version__} has protocol 1; install "
+        "versions that go together"
+    )
+    assert (only(plugins).status, only(plugins).problems) == ("failed", (said,))
+    assert names(plugins, "environment") == []
+
+
+@pytest.mark.parametrize("source", ["corral_protocol = 1\n", ""])
+def test_a_plugin_for_this_protocol_loads(write: Write, source: str) -> None:
+    plugin = only(Plugins([write("zoo", source + GOOD)]))
+    assert (plugin.status, plugin.problems) == ("loaded", ())
 
 
 def test_what_a_plugin_prints_stays_out_of_the_output(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

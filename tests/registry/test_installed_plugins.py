@@ -1,17 +1,15 @@
 """Badly behaved plugins, installed with pip: each is reported, and everything else keeps working."""
 
-import importlib.util
 import json
-import os
-import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-HEADER = "from corral_core.hookspecs import Entry, hookimpl\n"
+sys.path.insert(0, str(Path(__file__).parent))
+from wheels import build, corral, install, run_corral
+
 BASES = "@hookimpl\ndef corral_bases():\n    return [Entry('{name}', 'An animal', 'nowhere:Nothing')]\n"
 COMMANDS = """
 @hookimpl
@@ -36,54 +34,11 @@ PLUGINS = {
 }
 
 
-def build(folder: Path, name: str, entry: str, source: str) -> str:
-    """A wheel with one module; written by hand, so that no build backend is needed."""
-    module = name.replace("-", "_")
-    info = f"{module}-1.0.dist-info"
-    files = {
-        f"{module}.py": HEADER + source,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": f"[corral]\n{entry} = {module}\n",
-    }
-    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
-    path = folder / f"{module}-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as wheel:
-        for file, text in files.items():
-            wheel.writestr(file, text)
-    return str(path)
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which pip has installed all of them."""
-    if importlib.util.find_spec("pip") is None:
-        pytest.skip("this Python has no pip")
     folder = tmp_path_factory.mktemp("plugins")
-    wheels = [build(folder, name, *plugin) for name, plugin in PLUGINS.items()]
-    options = ("--quiet", "--no-deps", "--no-index", "--no-cache-dir", "--disable-pip-version-check")
-    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder / "site"), *wheels]
-    subprocess.run(command, check=True, capture_output=True)
-    return folder / "site"
-
-
-def corral(site: Path, *arguments: str, disabled: str = "") -> str:
-    """What a fresh `corral` prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from corral_core.cli import main; main()", *arguments],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(site),
-            "CORRAL_DISABLED_PLUGINS": disabled,
-            "PYTHONDONTWRITEBYTECODE": "1",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout
+    return install(folder, [build(folder, name, *plugin) for name, plugin in PLUGINS.items()])
 
 
 def plugins(site: Path, disabled: str = "") -> dict[str, Any]:
@@ -100,10 +55,16 @@ def test_each_is_reported(site: Path) -> None:
     assert said == {
         "corral-raises": ["corral_raises cannot be imported: RuntimeError: the barn is on fire"],
         "corral-exits": ["corral_exits cannot be imported: SystemExit: 1"],
-        "corral-zclaims": ["the base sheep is ignored: corral-good already brings one"],
+        "corral-good": [
+            "the base sheep is also provided by corral-zclaims; write corral-good:sheep or corral-zclaims:sheep",
+            "the command graze is also provided by corral-misspelt; write corral-good:graze or corral-misspelt:graze",
+        ],
+        "corral-zclaims": [
+            "the base sheep is also provided by corral-good; write corral-zclaims:sheep or corral-good:sheep"
+        ],
         "corral-misspelt": [
             "there is no hook corral_basis (did you mean corral_bases?)",
-            "the command graze is ignored: there is one already",
+            "the command graze is also provided by corral-good; write corral-misspelt:graze or corral-good:graze",
         ],
         "corral-hook-raises": [
             "corral_bases raised: ZeroDivisionError: division by zero",
@@ -114,21 +75,29 @@ def test_each_is_reported(site: Path) -> None:
 
 def test_everything_else_keeps_working(site: Path) -> None:
     listed = json.loads(corral(site, "list-bases", "--json"))
-    brought = {base["name"]: base["plugin"] for base in listed if base["plugin"] in PLUGINS}
-    assert brought == {
-        "sheep": "corral-good",
-        "cow": "corral-twin-one",
-        "bull": "corral-twin-two",
-        "ox": "corral-loud",
+    assert {(base["name"], base["plugin"]) for base in listed if base["plugin"] in PLUGINS} == {
+        ("sheep", "corral-good"),
+        ("sheep", "corral-zclaims"),
+        ("cow", "corral-twin-one"),
+        ("bull", "corral-twin-two"),
+        ("ox", "corral-loud"),
     }
     found = plugins(site)
     assert found["corral-good"]["brings"] == {"base": ["sheep"], "command": ["graze"]}
-    assert found["corral-zclaims"]["brings"] == {"meta": ["x"]}
+    assert found["corral-zclaims"]["brings"] == {"base": ["sheep"], "meta": ["x"]}
 
 
 def test_a_command_of_a_plugin_runs(site: Path) -> None:
-    assert "Eat grass." in corral(site, "--help")
-    assert corral(site, "graze", "--times", "2") == "munch munch \n"
+    assert "Eat grass." not in corral(site, "--help"), "two plugins claim it"
+    assert corral(site, "corral-good:graze", "--times", "2") == "munch munch \n"
+    refused = run_corral(site, "graze")
+    assert (refused.returncode, refused.stderr.removeprefix("moo\n")) == (
+        2,
+        "Error: the command graze is provided by corral-good and corral-misspelt; write corral corral-good:graze or "
+        "corral corral-misspelt:graze\n",
+    )
+    assert "Eat grass." in corral(site, "--help", disabled="corral-misspelt")
+    assert corral(site, "graze", disabled="corral-misspelt") == "munch \n"
 
 
 def test_the_table_says_it_all(site: Path) -> None:

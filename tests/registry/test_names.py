@@ -1,4 +1,7 @@
-"""Names become things, or one sentence that says what to do."""
+"""Names become things, or one sentence that says what to do.
+
+Also tests `registry/classes.py` and `suggestions.py`.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +12,6 @@ import pytest
 
 from corral_core.errors import CorralError
 from corral_core.registry.discovery import Kind, Plugins
-from corral_core.registry.known import BRINGS
 from corral_core.registry.names import Registry, experiment_file, get_registry
 
 PLUGIN = """
@@ -152,13 +154,6 @@ def test_a_plugin_that_is_there_is_not_to_be_installed(package: Path) -> None:
     assert "is installed but does not provide it" in refusal(zoo(name="corral-glm"), "base", "ucb-glm")
     failed = Registry(Plugins([EntryPoint("corral-glm", "zoo_of_tests.bomb", "corral")]))
     assert "fails to load (see corral plugins)" in refusal(failed, "base", "ucb-glm")
-
-
-def test_what_is_known_is_what_the_installed_plugins_bring() -> None:
-    for plugin in get_registry().plugins.records():
-        if plugin.name in BRINGS and plugin.status == "loaded":
-            brought = {kind: set(names) for kind, names in plugin.brings.items() if kind != "command"}
-            assert brought == {kind: set(names) for kind, names in BRINGS[plugin.name].items() if kind != "command"}
 
 
 def test_the_registry_is_found_once() -> None:

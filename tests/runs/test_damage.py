@@ -1,4 +1,7 @@
-"""What happens to a run's folder does no harm: damage, full disks, sudden ends, other versions."""
+"""What happens to a run's folder does no harm: damage, full disks, sudden ends, other versions.
+
+Also tests `runs/checksums.py`, `runs/journal.py` and `runs/versions.py`.
+"""
 
 import hashlib
 import subprocess

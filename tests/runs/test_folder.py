@@ -1,4 +1,7 @@
-"""A run's folder: whole or not at all, and only what is missing is played again."""
+"""A run's folder: whole or not at all, and only what is missing is played again.
+
+Also tests `runs/chunk_files.py`, `runs/run.py`, `runs/files.py` and `runs/runner.py`.
+"""
 
 import errno
 import json

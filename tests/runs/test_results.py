@@ -1,4 +1,7 @@
-"""What a run comes to: the numbers of `--json`, against the records they come from."""
+"""What a run comes to: the numbers of `--json`, against the records they come from.
+
+Also tests `runs/description.py` and `runs/standard_errors.py`.
+"""
 
 import math
 from typing import Any

@@ -1,3 +1,8 @@
+"""What selection do.
+
+Also tests `selection/judge.py`, `selection/round.py`, `selection/options.py` and `selection/setup.py`.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -94,7 +99,7 @@ def test_knobs_may_be_vectors_and_other_fields_arrays() -> None:
     assert [group.tolist() for group in group_kin([first, second, other])] == [[0, 1], [2]]
     given = given_rows([first.resolve(problem), second.resolve(problem)], {}, 2)
     assert given.direction.tolist() == [[1, 2], [1, 2], [3, 4], [3, 4]]
-    with pytest.raises(CorralError, match="rate has a knob called c, and so has what the environment shows"):
+    with pytest.raises(CorralError, match="rate has a knob called c, but the environment shows c too"):
         given_rows([Rate()], {"c": np.ones(2)}, 2)
 
 
@@ -174,8 +179,8 @@ def test_step_two_can_be_told_first() -> None:
     [
         (np.array([0.1, np.nan, 0.2, 0.3]), "the reward of row 1 is nan"),
         (np.array([0.1, 0.2, 0.2, np.inf]), "the reward of row 3 is inf"),
-        (np.zeros(3), "one reward a row"),
-        (np.zeros((4, 1)), "one reward a row"),
+        (np.zeros(3), "one reward per row"),
+        (np.zeros((4, 1)), "one reward per row"),
     ],
 )
 def test_bad_rewards_are_met_at_the_door(reward: Array, sentence: str) -> None:

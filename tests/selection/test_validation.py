@@ -1,4 +1,7 @@
-"""Mistakes that a plugin's author makes: each is named, with who made it, and none is played on."""
+"""Mistakes that a plugin's author makes: each is named, with who made it, and none is played on.
+
+Also tests `selection/compatibility.py`.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +56,8 @@ class Acts:
     [
         ([0, 1, 2, 0], "acting: act must return an array, or Rows with action, not list"),
         (None, "acting: act must return an array, or Rows with action, not NoneType"),
-        (np.array(1), r"acting: act must return an action a row, 4 of them, not shape \(\)"),
-        (np.array([0, 1]), r"acting: act must return an action a row, 4 of them, not shape \(2,\)"),
+        (np.array(1), r"acting: act must return one action per row, 4 in all, not shape \(\)"),
+        (np.array([0, 1]), r"acting: act must return one action per row, 4 in all, not shape \(2,\)"),
         (np.zeros((4, 1), dtype=int), r"acting: act must return whole numbers of shape \(4,\), not int64 of \(4, 1\)"),
         (np.zeros(4), r"acting: act must return whole numbers of shape \(4,\), not float64"),
         (np.zeros(4, dtype=bool), r"acting: act must return whole numbers of shape \(4,\), not bool"),
@@ -72,7 +75,7 @@ def test_actions_that_are_none(returned, sentence: str) -> None:
     [
         (np.zeros((4, 2)), r"acting: act must return floats of shape \(4, 3\), not float64 of \(4, 2\)"),
         (np.zeros((4, 3), dtype=int), r"acting: act must return floats of shape \(4, 3\), not int64 of \(4, 3\)"),
-        (np.full((4, 3), np.nan), "acting: act returned an action that is not made of finite numbers"),
+        (np.full((4, 3), np.nan), "acting: act returned an action that is not finite"),
     ],
 )
 def test_points_that_are_none(returned, sentence: str) -> None:
@@ -112,11 +115,14 @@ THERE = np.ones((4, 3), dtype=bool)
         (Observation(NAN), "the shop: features of row 2 are not finite numbers"),
         (
             Observation(SEEN, THERE.astype(int)),
-            r"the mask must be true or false, of shape \(4, 3\): rows, arms, not int",
+            r"the mask must be booleans of shape \(4, 3\): rows, arms, not int",
         ),
-        (Observation(SEEN, THERE[0]), r"the mask must be true or false, .* not bool of \(3,\)"),
-        (Observation(SEEN, THERE[:, :2]), r"the mask must be true or false, .* not bool of \(4, 2\)"),
-        (Observation(SEEN, THERE & (np.arange(4) != 1)[:, None]), "no arm is there in row 1; a mask must leave one"),
+        (Observation(SEEN, THERE[0]), r"the mask must be booleans of shape .* not bool of \(3,\)"),
+        (Observation(SEEN, THERE[:, :2]), r"the mask must be booleans of shape .* not bool of \(4, 2\)"),
+        (
+            Observation(SEEN, THERE & (np.arange(4) != 1)[:, None]),
+            "no arm is available in row 1; a mask must leave at least one",
+        ),
     ],
 )
 @pytest.mark.parametrize("preset", ["practice", "paper"])
@@ -155,7 +161,7 @@ def test_an_arm_that_is_masked() -> None:
     mask = np.ones((4, 3), dtype=bool)
     mask[2, 0] = False
     chosen = selection(Masked(), problem=attrs.evolve(PROBLEM, masked=True))
-    with pytest.raises(CorralError, match="masked: act returned an arm that the mask takes away"):
+    with pytest.raises(CorralError, match="masked: act returned an arm that the mask excludes"):
         chosen.ask(Observation(mask=mask))
 
 
@@ -163,10 +169,13 @@ def test_an_arm_that_is_masked() -> None:
     ("choice", "sentence"),
     [
         (np.zeros(4, dtype=int), "careless: choose must return bases and probabilities, not ndarray"),
-        ((np.zeros((4, 1), dtype=int), None), r"careless: choose must return a whole number a row, of shape \(4,\)"),
-        ((np.zeros(4), None), "careless: choose must return a whole number a row"),
+        (
+            (np.zeros((4, 1), dtype=int), None),
+            r"careless: choose must return one whole number per row, of shape \(4,\)",
+        ),
+        ((np.zeros(4), None), "careless: choose must return one whole number per row"),
         ((np.full(4, 1), None), "careless: choose must return bases 0 to 0, not 1"),
-        ((np.zeros(4, dtype=int), np.ones((1, 4))), r"a probability a row, not shape \(1, 4\)"),
+        ((np.zeros(4, dtype=int), np.ones((1, 4))), r"one probability per row, not shape \(1, 4\)"),
     ],
 )
 def test_choices_that_are_none(choice, sentence: str) -> None:
@@ -185,8 +194,11 @@ def test_choices_that_are_none(choice, sentence: str) -> None:
     ("verdict", "sentence"),
     [
         (3, "careless: update must return a Verdict or None, not int 3"),
-        (Verdict(drop=np.zeros((4, 1), dtype=bool)), r"drop of a Verdict must be true or false, of shape \(1, 4\)"),
-        (Verdict(restart=np.zeros((1, 4))), r"restart of a Verdict must be true or false, .* not float64 of \(1, 4\)"),
+        (Verdict(drop=np.zeros((4, 1), dtype=bool)), r"drop of a Verdict must be booleans of shape \(1, 4\)"),
+        (
+            Verdict(restart=np.zeros((1, 4))),
+            r"restart of a Verdict must be booleans of shape .* not float64 of \(1, 4\)",
+        ),
     ],
 )
 def test_verdicts_that_are_none(verdict, sentence: str) -> None:
@@ -289,7 +301,7 @@ def test_regret_that_is_not_one_a_row() -> None:
             reward, regret = super().pay(instance, observation, action, rng)
             return reward, regret.sum()
 
-    with pytest.raises(CorralError, match=r"bernoulli-arms must give a regret a row, of shape \(3,\), not \(\)"):
+    with pytest.raises(CorralError, match=r"bernoulli-arms must give one regret per row, of shape \(3,\), not \(\)"):
         try_out(Summed(), [Ucb()], rows=3, horizon=10)
 
 
@@ -338,9 +350,9 @@ def path(**changed) -> Trajectory:
     [
         (Observation(), r"the state must be whole numbers of shape \(4,\), not NoneType"),
         (Observation(state=np.zeros(4, dtype=int)), "the stage must be whole numbers"),
-        (at(state=3), "the state must lie in 0 to 2, not 3"),
-        (at(state=-1), "the state must lie in 0 to 2, not -1"),
-        (at(stage=4), "the stage must lie in 0 to 3, not 4"),
+        (at(state=3), "the state must be from 0 to 2, not 3"),
+        (at(state=-1), "the state must be from 0 to 2, not -1"),
+        (at(stage=4), "the stage must be from 0 to 3, not 4"),
         (at(rows=3), r"of shape \(4,\), not int64 of \(3,\)"),
         (Observation(state=np.zeros(4), stage=np.zeros(4)), "not float64"),
     ],
@@ -353,14 +365,14 @@ def test_what_is_seen_in_an_episode(seen, said) -> None:
 @pytest.mark.parametrize(
     ("experience", "said"),
     [
-        (None, "tell needs the Trajectory of an episode beside its return, not NoneType"),
-        (path(alive=np.ones((4, 2))), "alive of a Trajectory must be true or false"),
-        (path(alive=np.ones((4, 5), dtype=bool)), r"of shape \(4, steps taken, 4 at most\)"),
+        (None, "tell needs the Trajectory of an episode as well as its return, not NoneType"),
+        (path(alive=np.ones((4, 2))), "alive of a Trajectory must be booleans"),
+        (path(alive=np.ones((4, 5), dtype=bool)), r"of shape \(4, steps taken, at most 4\)"),
         (path(alive=np.zeros((4, 2), dtype=bool)), "must be true up to the last step of a row"),
         (path(alive=np.array([[True, False]] * 3 + [[False, True]])), "must be true up to the last step"),
-        (path(state=np.full((4, 2), 7)), "state of a Trajectory must lie in 0 to 2, not 7"),
+        (path(state=np.full((4, 2), 7)), "state of a Trajectory must be from 0 to 2, not 7"),
         (path(next_state=np.zeros((4, 2))), "next_state of a Trajectory must be whole numbers"),
-        (path(action=np.full((4, 2), 2)), "action of a Trajectory must lie in 0 to 1, not 2"),
+        (path(action=np.full((4, 2), 2)), "action of a Trajectory must be from 0 to 1, not 2"),
         (path(reward=np.full((4, 2), np.nan)), "reward of a Trajectory must be finite numbers"),
         (path(reward=np.zeros(4)), "reward of a Trajectory must be finite numbers"),
     ],
@@ -378,7 +390,7 @@ def test_an_episode_of_known_length_is_told_whole() -> None:
     problem = attrs.evolve(EPISODES, fixed_length=True)
     select = selection(Psrl(), problem=problem)
     _, ticket = select.ask(at())
-    with pytest.raises(CorralError, match="every episode takes all its 4 stages, and one of a Trajectory took 2"):
+    with pytest.raises(CorralError, match="every episode takes 4 stages, but one in this Trajectory took 2"):
         select.tell(ticket, np.zeros(4), path())
     whole = path().replace(**{name: np.tile(array, (1, 2)) for name, array in path()._values()})
     select.tell(ticket, np.zeros(4), whole)

@@ -1,4 +1,7 @@
-"""What a simulation reckons with before it plays."""
+"""What a simulation reckons with before it plays.
+
+Also tests `simulation/curve.py` and `simulation/record.py`.
+"""
 
 from __future__ import annotations
 

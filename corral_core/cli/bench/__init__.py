@@ -1,1 +1,3 @@
 """`corral bench` and its workloads."""
+
+from corral_core.cli.bench.command import register as register

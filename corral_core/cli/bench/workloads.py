@@ -32,15 +32,16 @@ class Workload:
 def experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
     """The experiment of a workload, as a source."""
     rates = {"gamma": 1 / horizon, "growth": math.exp(1 / math.log(max(horizon, 3)))}
+    grid = {"geometric": [1, "2 * horizon"], "count": 18}
     sources: dict[str, dict[str, Any]] = {
         "epsilon": {
-            "environment": {"name": "bernoulli-arms", "means": [0.5, 0.45]},
-            "bases": [{"name": "epsilon-greedy", "grid": {"c": {"geometric": [1, "2 * horizon"], "count": 18}}}],
+            "environment": {"name": "corral-mab:bernoulli-arms", "means": [0.5, 0.45]},
+            "bases": [{"name": "corral-mab:epsilon-greedy", "grid": {"c": grid}}],
             "meta": {"name": "corral", "eta": 20 / math.sqrt(horizon), **rates},
         },
         "arms": {
-            "environment": {"name": "linear-arms", "arms": 50, "dimension": 2},
-            "bases": [{"name": "ucb"}, {"name": "linucb", "norm": 1.5}],
+            "environment": {"name": "corral-linucb:linear-arms", "arms": 50, "dimension": 2},
+            "bases": [{"name": "corral-mab:ucb"}, {"name": "corral-linucb:linucb", "norm": 1.5}],
             "meta": {"name": "corral", "eta": 1 / math.sqrt(horizon), **rates},
             "delta": 0.01,
         },
@@ -86,7 +87,7 @@ def play_dimension(workload: str, replicates: int, horizon: int) -> dict[str, An
 
     rng = np.random.default_rng(1)
     problem = Problem(arms=ARMS, dimension=FEATURES, changing=True, noise=0.3, low=-1, high=1, delta=1 / horizon)
-    base = get_registry().load("base", "linucb")().resolve(problem)
+    base = get_registry().load("base", "corral-linucb:linucb")().resolve(problem)
     player = plain(base).start(given_rows([base], {}, replicates), rng)
     rows = np.arange(replicates)
     contexts = rng.standard_normal((CONTEXTS, replicates, ARMS, FEATURES)) / math.sqrt(FEATURES)
@@ -136,9 +137,9 @@ def _measured(workload: str, replicates: int, horizon: int, seconds: float) -> d
 
 
 WORKLOADS = {
-    "epsilon": Workload(play_experiment, 512, 50_000, ("epsilon-greedy",)),
-    "arms": Workload(play_experiment, 512, 10_000, ("ucb", "linucb")),
-    "dimension": Workload(play_dimension, 64, 500, ("linucb",)),
+    "epsilon": Workload(play_experiment, 512, 50_000, ("corral-mab:epsilon-greedy",)),
+    "arms": Workload(play_experiment, 512, 10_000, ("corral-mab:ucb", "corral-linucb:linucb")),
+    "dimension": Workload(play_dimension, 64, 500, ("corral-linucb:linucb",)),
 }
 
 

@@ -25,6 +25,7 @@ CLASSES = (
 TAKEN = {
     "core": "the package corral_core is Corral itself",
     "corral": "it is the name of Corral itself",
+    "kit": "corral-kit is the library that plugins share",
     "conformance": "the template already has a tests/test_conformance.py",
     **dict.fromkeys(CLASSES.split(), "the template uses a class with that name"),
 }
@@ -63,7 +64,7 @@ def _check_name(name: str) -> None:
     from keyword import iskeyword
 
     from corral_core.parsing import shown
-    from corral_core.registry.known import BRINGS
+    from corral_core.registry.known import PROVIDED
 
     if not NAME.fullmatch(name):
         rule = "use lower-case letters and digits, in words joined by hyphens, starting with a letter"
@@ -74,7 +75,7 @@ def _check_name(name: str) -> None:
         raise CorralError(f"{name} is a word of the Python language; choose another name, like {name}-bandit")
     if name in TAKEN:
         raise CorralError(f"a plugin cannot be called {name}: {TAKEN[name]}; choose another name, like {name}-bandit")
-    if f"corral-{name}" in BRINGS:
+    if f"corral-{name}" in PROVIDED:
         raise CorralError(f"corral-{name} is one of Corral's own plugins; choose another name, like my-{name}")
     _check_free(name)
 

@@ -2,6 +2,8 @@
 
 from corral_core import Entry, hookimpl
 
+corral_protocol = 1
+
 
 @hookimpl
 def corral_bases() -> list[Entry]:

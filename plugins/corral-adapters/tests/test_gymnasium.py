@@ -181,7 +181,7 @@ def test_refusals(environment, said) -> None:
 
 def test_a_meta_needs_the_range_of_the_return() -> None:
     nowhere = Gymnasium("FrozenLake-v1")
-    with pytest.raises(CorralError, match="gymnasium has no known range of the mean reward; give it low and high"):
+    with pytest.raises(CorralError, match="gymnasium has no known range of the mean reward; set its low and high"):
         try_out(nowhere, [QLearning(), QLearning(rate=0.0)], Corral(), rows=1, horizon=5)
     with pytest.raises(CorralError, match=r"low must be less than high, not 1\.0 and 0\.0"):
         attrs.evolve(nowhere, low=1.0, high=0.0)

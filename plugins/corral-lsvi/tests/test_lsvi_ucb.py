@@ -169,9 +169,9 @@ def test_switches_are_few() -> None:
     """At most d H ln(1 + N/(lambda d))/ln 2 and the first, by the determinants; some hundred here."""
     base = resolved(LsviUcb(switching=1.0), horizon=4000)
     assert base.max_policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 4000 / 4) / math.log(2))
-    assert resolved(LsviUcb()).policies(77) == 77
+    assert resolved(LsviUcb()).max_policies(77) == 77
     longer = resolved(LsviUcb(switching=1.0, length=3.0), horizon=4000)
-    assert longer.policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 9 * 4000 / 4) / math.log(2))
+    assert longer.max_policies(4000) == 1 + math.ceil(4 * 4 * math.log(1 + 9 * 4000 / 4) / math.log(2))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_switches_are_few() -> None:
         (LsviUcb(dimension=2), {"dimension": None}, "lsvi-ucb needs features of actions in states"),
         (LsviUcb(dimension=5), {}, "dimension must be at most 4"),
         (LsviUcb(), {"step_low": -1.0}, "needs rewards of at least 0; in nested-linear-mdp a step may pay less"),
-        (LsviUcb(), {"step_high": None}, "so give lsvi-ucb a step_high"),
+        (LsviUcb(), {"step_high": None}, "so set step_high of lsvi-ucb"),
         (LsviUcb(states=3), {}, "lsvi-ucb plays all 6 states of nested-linear-mdp; leave states out"),
     ],
 )

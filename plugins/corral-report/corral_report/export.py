@@ -1,12 +1,12 @@
-"""A run as tidy tables, for whatever reads CSV or Parquet.
+"""A run as tidy tables in CSV or Parquet.
 
-    curves    a row for every point, curve, replicate and number of plays: reward and regret up to there
-    bases     a row for each of those and every base: its probability, plays and restarts, and whether it is dropped
-    summary   a row for every point and curve: the mean over replicates, with its standard error and interval
+    curves    one row per point, curve, replicate and number of plays: reward and regret up to that play
+    bases     one row for each of those and every base: its probability, plays and restarts, and whether it is dropped
+    summary   one row per point and curve: the mean over replicates, with its standard error and interval
 
-What nobody knows (a regret, the meta of a base alone, the error of one replicate, the mean where a replicate came to
-no number) is empty, in Parquet null. Values
-are those of the run to the last bit. Chunks are read one after the other, so memory does not grow with replicates.
+Unknown values are empty, in Parquet null: a regret that the environment does not report, the meta of a base alone, the
+error of a single replicate, a mean over replicates that are not all finite. Values are those of the run to the last
+bit. Chunks are read one after the other, so memory does not grow with the number of replicates.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ TABLES = {
         "high": "float64",
     },
 }
-LINES = 2**16  # of a CSV file that are made at a time
+LINES = 2**16  # of a CSV file that are written at a time
 
 Columns = dict[str, Array]
 
@@ -72,9 +72,10 @@ class Written:
 def export(
     run: Run, out: Path, *, formats: Sequence[str] | None = None, points: int | None = None, level: float = 0.95
 ) -> list[Written]:
-    """Write all tables; every file is there whole or not at all. `points` thins the curves; the last always stays.
+    """Write all tables; every file is written completely or not at all.
 
-    Unless `formats` are said, CSV, and Parquet where pyarrow is installed.
+    `points` thins each curve to so many checkpoints and always keeps the last. The default of `formats` is CSV, and
+    Parquet if pyarrow is installed.
     """
     if points is not None and points < 1:
         raise CorralError(f"--points must be at least 1, not {points}")
@@ -90,7 +91,7 @@ def export(
             for file in made[table]:
                 file.write(columns)
         everything = [file for several in made.values() for file in several]
-        for file in everything:  # nothing is put in its place before everything is written
+        for file in everything:  # no file moves to its place before all are written
             file.close()
         return [Written(file.path, file.rows) for file in everything]
 
@@ -104,14 +105,14 @@ def _wanted(formats: Sequence[str] | None) -> list[str]:
     except ImportError:
         if "parquet" in (formats or ()):
             raise CorralError(
-                "parquet needs pyarrow: pip install 'corral-report[parquet]', or ask for --format csv alone"
+                "parquet needs pyarrow: pip install 'corral-report[parquet]', or use --format csv alone"
             ) from None
         return ["csv"]
     return list(dict.fromkeys(formats)) if formats else list(FORMATS)
 
 
 def _all(run: Run, points: int | None, level: float) -> Iterator[tuple[str, Columns]]:
-    """The tables of every chunk that is there, and the summary of all in the end."""
+    """The tables of every chunk that exists, and finally the summary of all."""
     summaries = []
     for (number, curve), chunks in groupby(run.done(), key=lambda done: (done.task.point, done.task.curve)):
         point = run.points[number]
@@ -129,7 +130,7 @@ def _all(run: Run, points: int | None, level: float) -> Iterator[tuple[str, Colu
 
 
 def _kept(total: int, points: int | None) -> Array:
-    """Which points of a curve stay: so many at even distances, the last among them."""
+    """Which checkpoints of a curve to keep: so many, evenly spaced, including the last."""
     count = total if points is None else min(points, total)
     return np.ceil(np.linspace(0, total, count + 1)[1:]).astype(np.int64) - 1
 
@@ -194,7 +195,7 @@ def _summary(result: Result, level: float) -> Columns:
 
 
 class _Csv:
-    """Lines of text: numbers as `repr` writes them, so that they are read back unchanged."""
+    """Lines of text, with numbers as `repr` writes them, so that they are read back unchanged."""
 
     def __init__(self, path: Path, temporary: Path, kinds: dict[str, str]) -> None:
         self.path, self.rows = path, 0
@@ -215,7 +216,7 @@ class _Csv:
 
 
 class _Parquet:
-    """A row group a chunk."""
+    """One row group per chunk."""
 
     def __init__(self, path: Path, temporary: Path, kinds: dict[str, str]) -> None:
         self.path, self.rows = path, 0

@@ -1,4 +1,4 @@
-"""Whether what was measured agrees with the claims of an experiment."""
+"""Judge whether the measurements of an experiment agree with its claims."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from corral_core import Array, CorralError, Result
 from corral_core.analysis.statistics import Interval, difference, exponent, mean_interval
 from corral_core.experiments.claims import FEWEST, Claim, ClaimTest
 
-ERROR = 0.05  # the probability that some interval behind a claim misses what it is about, at most
+ERROR = 0.05  # maximum probability that some interval of a claim misses its true value
 
 
 @attrs.frozen
 class Finding:
-    """A number that was measured, and whether the test it was measured for holds; None if it is undecided."""
+    """A measured number, and whether its test holds; None if this is undecided."""
 
     what: str
-    interval: Interval | None  # None where it could not be measured; `what` then says why
+    interval: Interval | None  # None if it could not be measured; `what` then says why
     wanted: str
     holds: bool | None
 
 
 @attrs.frozen
 class Judgement:
-    """What came of a claim."""
+    """The outcome of a claim."""
 
     claim: Claim
     findings: tuple[Finding, ...]
@@ -40,7 +40,7 @@ class Judgement:
 
 @attrs.frozen
 class _Number:
-    """One that a test asks for: how to measure it at a level, and what its interval says."""
+    """A number that a test needs: how to measure it at a level, and how to judge its interval."""
 
     what: str
     wanted: str
@@ -56,7 +56,7 @@ class _Number:
 
 
 def judge(claim: Claim, results: Sequence[Result]) -> Judgement:
-    """Whether the results of an experiment agree with a claim about it; never an error, for playing may take hours."""
+    """Whether the results of an experiment agree with a claim. Never raises, because playing may have taken hours."""
     parts = [_numbers(test, results) for test in claim.test.some_of or (claim.test,)]
     level = 1 - ERROR / sum(map(len, parts))
     found = [[number.found(level) for number in part] for part in parts]
@@ -75,7 +75,7 @@ def _any(held: Iterable[bool | None]) -> bool | None:
 
 
 def _numbers(test: ClaimTest, results: Sequence[Result]) -> list[_Number]:
-    """At least one."""
+    """The numbers that a test needs; at least one."""
     if test.kind == "exponent":
         return [_exponent(curve, most, results) for curve, most in zip(test.curves, test.limits, strict=True)]
     points = dict.fromkeys(result.point.at for result in results) or [""]
@@ -114,11 +114,11 @@ def _exponent(curve: str, most: float, results: Sequence[Result]) -> _Number:
 
     def measure(level: float) -> Interval:
         if len(set(horizons.values())) < FEWEST:
-            raise CorralError(f"an exponent needs {FEWEST} horizons, and there are {len(set(horizons.values()))}")
+            raise CorralError(f"an exponent needs {FEWEST} horizons, but there are {len(set(horizons.values()))}")
         finals = [_final(results, curve, at) for at in horizons]
         return exponent(sizes, finals, level=level, samples=round(100 / (1 - level)))
 
-    wanted = f"at most {most:.3g}, and {allowed:.2g} for a logarithm"
+    wanted = f"at most {most:.3g}, plus {allowed:.2g} for a logarithm"
     return _Number(f"exponent of {curve}", wanted, measure, partial(_at_most, most + allowed))
 
 
@@ -133,12 +133,12 @@ def _more(results: Sequence[Result], more: str, less: str, at: str, level: float
 def _wider(results: Sequence[Result], wide: str, narrow: str, at: str, level: float) -> Interval:
     """How much larger the first standard deviation is: a t interval over jackknife pseudo-values n s - (n - 1) s_(-i).
 
-    Source: Miller, "Jackknifing variances", 1968. It does not ask for normal replicates. The estimate is the plain
-    difference; the interval has the mean of the pseudo-values in its middle, which is less biased by a little.
+    Source: Miller, "Jackknifing variances", 1968. It does not assume normal replicates. The estimate is the plain
+    difference; the interval is centred at the mean of the pseudo-values, which is slightly less biased.
     """
     first, second = _final(results, wide, at), _final(results, narrow, at)
     if len(first) < FEWEST:
-        raise CorralError(f"a standard deviation needs {FEWEST} replicates, and there are {len(first)}")
+        raise CorralError(f"a standard deviation needs {FEWEST} replicates, but there are {len(first)}")
     interval = mean_interval(_pseudo_deviations(first) - _pseudo_deviations(second), level)
     return attrs.evolve(interval, estimate=float(first.std(ddof=1) - second.std(ddof=1)))
 
@@ -151,7 +151,7 @@ def _pseudo_deviations(values: Array) -> Array:
 
 
 def _above_zero(interval: Interval) -> bool | None:
-    """Strictly: what is the same in every replicate is not above."""
+    """Whether the number is strictly above zero; curves that are equal in every replicate are not."""
     return True if interval.low > 0 else False if interval.high < 0 or interval.low == interval.high == 0 else None
 
 
@@ -167,12 +167,12 @@ def _final(results: Sequence[Result], curve: str, at: str) -> Array:
     found = next((each for each in results if each.curve.name == curve and each.point.at == at), None)
     place = f"{curve}, {at}" if at else curve
     if found is None:
-        raise CorralError(f"there are no results of {place}; run the experiment to its end")
+        raise CorralError(f"there are no results of {place}; run the whole experiment")
     if found.replicates < found.point.replicates:
         raise CorralError(
             f"there are {found.replicates:,} of {found.point.replicates:,} replicates of {place}; "
-            f"run the experiment to its end"
+            f"run the whole experiment"
         )
     if found.regret is None:
-        raise CorralError(f"a claim is about the regret of {curve}, which nobody knows in this environment")
+        raise CorralError(f"the claim is about the regret of {curve}, but this environment does not report regret")
     return found.final

@@ -1,11 +1,11 @@
-"""A page of HTML in one file: no script, and nothing that a browser would have to fetch.
+"""A page of HTML in one file, without scripts and without anything that a browser would have to fetch.
 
     page = Page("quickstart", "What does it cost not to know?")
     with page.section("Results"):
         page.table(["curve", "mean regret"], [["ucb", "51.2"]], caption="After 20,000 plays")
     page.write(Path("report.html"))
 
-Text is escaped wherever it goes in; only `Html`, which `escape` and `element` return, is taken as it is.
+All text is escaped, except `Html`, which `escape` and `element` return.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
 
 def escape(text: str) -> Html:
-    """Text as HTML shows it."""
+    """Text as HTML, escaped unless it already is HTML."""
     return text if isinstance(text, Html) else Html(html.escape(text))
 
 
@@ -49,12 +49,12 @@ def code(text: str) -> Html:
 
 
 def names(found: Sequence[str]) -> Html:
-    """Names one after the other, none broken where it fits on a line."""
+    """Names with commas between them; no name is broken if it fits on a line."""
     return Html(", ".join(element("span", name, class_="name") for name in found))
 
 
 class Page:
-    """A page in the making; what is added goes to the end of the innermost open section."""
+    """A page under construction; new parts go to the end of the innermost open section."""
 
     def __init__(self, title: str, lead: str = "", contents: bool = False) -> None:
         self._title, self._lead, self._contents = title, lead, contents
@@ -65,7 +65,7 @@ class Page:
 
     @contextmanager
     def section(self, heading: str) -> Iterator[None]:
-        """A part of the page under a heading; sections inside it have lower headings."""
+        """A part of the page with a heading; sections inside it have lower headings."""
         anchor = self._anchor(heading)
         self._level += 1
         self._headings.append((self._level, anchor, heading))
@@ -76,18 +76,18 @@ class Page:
         self._level -= 1
 
     def add(self, part: Html) -> None:
-        """Anything else that is HTML already."""
+        """Add any other HTML."""
         self._parts.append(part)
 
     def paragraph(self, *text: str) -> None:
         self.add(element("p", *text))
 
     def note(self, *text: str) -> None:
-        """What a reader must not overlook."""
+        """Add a note that readers must not overlook."""
         self.add(element("p", *text, class_="note", role="note"))
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, numbers: bool = True) -> None:
-        """The first column names the rows. With `numbers`, all others hold them."""
+        """Add a table. The first column names the rows; with `numbers`, all others are numbers."""
         kind = {"class_": "number"} if numbers else {}
         first, *others = header
         top = [element("th", first, scope="col"), *(element("th", each, scope="col", **kind) for each in others)]
@@ -101,11 +101,11 @@ class Page:
             element("thead", element("tr", *top)),
             element("tbody", Html("\n".join(body))),
         )
-        # A table that is too wide scrolls by itself; it can be focused, so that the keyboard reaches all of it.
+        # A table that is too wide scrolls on its own, and can be focused so that the keyboard can scroll it.
         self.add(element("div", whole, class_="wide", role="region", tabindex="0", aria_label=caption))
 
     def figure(self, svg: str, caption: str, description: str, narrow: str = "") -> None:
-        """A picture, another one for narrow screens if there is one, and a description for who cannot see them."""
+        """Add a picture, optionally another for narrow screens, and a description for readers who cannot see it."""
         self._figures += 1
         name = f"figure-{self._figures}"
         drawn = [_inline(svg, name, caption, description, "broad" if narrow else "")]
@@ -114,20 +114,20 @@ class Page:
         self.add(element("figure", *drawn, element("figcaption", caption)))
 
     def definitions(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> None:
-        """Terms, and what is said of each."""
+        """Add terms with their descriptions."""
         lines = [element("dt", term) + "".join(element("dd", each) for each in said) for term, said in pairs]
         self.add(element("dl", Html("\n".join(lines))))
 
     def code(self, text: str) -> None:
-        """A command or a file, to be copied."""
+        """Add a command or a file that readers can copy."""
         self.add(element("pre", element("code", text)))
 
     def details(self, summary: str, text: str) -> None:
-        """Code that is folded away until it is asked for."""
+        """Add code that is hidden until the reader opens it."""
         self.add(element("details", element("summary", summary), element("pre", element("code", text))))
 
     def html(self) -> str:
-        """The whole page; the same for the same content."""
+        """The whole page; the same content gives the same bytes."""
         style = resources.files("corral_report").joinpath("style.css").read_text(encoding="utf-8")
         head = [
             '<meta charset="utf-8">',
@@ -145,7 +145,7 @@ class Page:
         return "\n".join(lines) + "\n"
 
     def write(self, path: Path) -> None:
-        """Write the page whole or not at all; what is there and is no page stays."""
+        """Write the page completely or not at all; a file that is not a page is left alone."""
         written = self.html().encode("utf-8", errors="xmlcharrefreplace")
         check_target(path)
         with files.usable(path):
@@ -172,18 +172,18 @@ def _numbered(slug: str, number: int) -> str:
 
 
 def check_target(path: Path) -> None:
-    """Refuse what cannot become a page: better before the work than after it."""
+    """Refuse a path that cannot become a page, before any work is done."""
     with files.usable(path):
         if path.is_dir():
-            raise CorralError(f"{path} is a folder; --out takes the name of a file, like {path / 'report.html'}")
+            raise CorralError(f"{path} is a folder; --out takes a file, such as {path / 'report.html'}")
         if not path.parent.is_dir():
-            raise CorralError(f"there is no folder {path.parent}; create it first, or choose another --out")
+            raise CorralError(f"folder {path.parent} does not exist; create it first, or choose another --out")
         if path.exists() and not (path.is_file() and path.read_bytes().lower().startswith(BEGINNING.encode())):
-            raise CorralError(f"{path} is there and is no HTML page; choose another --out")
+            raise CorralError(f"{path} exists and is not an HTML page; choose another --out")
 
 
 def _inline(svg: str, name: str, label: str, description: str, kind: str) -> Html:
-    """An SVG as part of a page: ids that no other picture has, words for who cannot see it, and no needless digits."""
+    """An SVG as part of a page: with unique ids, a description for readers who cannot see it, and fewer digits."""
     opening, rest = svg[svg.index("<svg") :].split(">", 1)
     opening = re.sub(r'\s(role|class|aria-[a-z]+)="[^"]*"', "", opening)
     attributes = f'role="img" aria-label="{escape(label)}" aria-describedby="{name}-description"'

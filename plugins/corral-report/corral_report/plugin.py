@@ -1,4 +1,4 @@
-"""What corral-report brings: commands. Light by rule: nothing heavy is imported until one runs."""
+"""What corral-report provides: commands. Nothing heavy is imported until one runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from corral_core import hookimpl
 if TYPE_CHECKING:
     import typer
 
+corral_protocol = 1
 COMMANDS = ("plot", "report", "export", "reproduce")
 
 

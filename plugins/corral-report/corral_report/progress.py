@@ -1,4 +1,4 @@
-"""How far a run has come, in sentences."""
+"""What a run is still missing, in sentences."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from corral_core.terminal import counted
 
 
 def incomplete(run: Run) -> str:
-    """What is missing of a run; nothing where it is complete."""
+    """What a run is still missing, as a sentence; empty if it is complete."""
     there, wanted = len(run.finished()), len(run.tasks)
     if there == wanted:
         return ""
     return (
-        f"{run.path} is incomplete: {there} of {wanted} chunks are there{_not_entered(run)}; "
+        f"{run.path} is incomplete: {there} of {wanted} chunks exist{_not_entered(run)}; "
         f"{run.command} plays what is missing."
     )
 
 
 def check_begun(run: Run) -> None:
-    """Refuse a run of which no chunk is there."""
+    """Refuse a run without any chunk."""
     if not run.finished():
         raise nothing(run)
 
 
 def nothing(run: Run) -> CorralError:
-    """For a run of which no chunk is there."""
-    return CorralError(f"{run.path} holds no curve yet{_not_entered(run)}; {run.command} plays what is missing")
+    """The error for a run without any chunk."""
+    return CorralError(f"{run.path} contains no curve yet{_not_entered(run)}; {run.command} plays what is missing")
 
 
 def _not_entered(run: Run) -> str:
-    """Chunks that do not count, because they are damaged or nothing tells whether they are whole."""
+    """How many chunk files do not count, because they are damaged or not in the journal."""
     if damaged := run.damaged():
         return f" ({counted(len(damaged), 'damaged chunk')})"
     with usable(run.path):

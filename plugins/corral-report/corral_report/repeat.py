@@ -1,4 +1,4 @@
-"""How to play a run again: the command, and the experiment file that needs nothing but the plugins."""
+"""How to play a run again: the command, and an experiment file that needs only the plugins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Source = dict[str, Any]
 
 @attrs.frozen
 class Repetition:
-    """A command, and the files that it needs, by name; none where a plugin registers the experiment."""
+    """Commands that play a run again, and experiment files by name; a registered experiment does not need the files."""
 
     commands: tuple[str, ...]
     registered: bool
@@ -42,7 +42,7 @@ def repetition(points: Sequence[PointDescription]) -> Repetition:
 
 
 def experiment_files(sources: Sequence[Source], name: str) -> dict[str, str]:
-    """One file where the points are those of a sweep, else one for every point."""
+    """One file if the points form a sweep, otherwise one per point."""
     if len(sources) > 1 and (whole := _swept(sources)) is not None:
         return {f"{slug(name)}.toml": to_toml(whole)}
     if len(sources) == 1:
@@ -51,18 +51,18 @@ def experiment_files(sources: Sequence[Source], name: str) -> dict[str, str]:
 
 
 def slug(name: str) -> str:
-    """A name for files, safe in every shell."""
+    """The name as a file name that is safe in every shell."""
     return re.sub(r"[^A-Za-z0-9.=_+-]+", "-", name).strip("-.") or "experiment"
 
 
 def _plain(source: Mapping[str, Any]) -> Source:
-    """As JSON keeps it, so that what was read from a run compares with what a plugin registers."""
+    """The source as JSON keeps it, so that a run can be compared with what a plugin registers."""
     kept: Source = json.loads(json.dumps(source, default=str))
     return kept
 
 
 def _overrides(name: str, sources: Sequence[Source]) -> dict[str, Any] | None:
-    """The options with which the registered experiment of this name has these points; None if none make it so."""
+    """The options with which the registered experiment of this name gives these points; None if there are none."""
     if not is_registered(name):
         return None
     try:
@@ -76,7 +76,7 @@ def _overrides(name: str, sources: Sequence[Source]) -> dict[str, Any] | None:
         points = [_plain(qualified(point, owner)) for point in sweep({**registered, **options})]
     except CorralError:  # the plugin has changed since, or is broken
         return None
-    # The chunk follows from the rest where the experiment does not set it.
+    # If the experiment does not set the chunk size, it follows from the rest.
     found = [source if "chunk_size" in registered else _without(source, "chunk_size") for source in sources]
     return options if found == points else None
 
@@ -85,7 +85,7 @@ def _swept(sources: Sequence[Source]) -> Source | None:
     """The experiment whose swept points these are, or None."""
     path = sources[0].get("at", "").partition(" = ")[0]
     sizes = {source.get("chunk_size") for source in sources}
-    leave_out = () if len(sizes) == 1 else ("chunk_size",)  # where they differ, they follow from the horizon
+    leave_out = () if len(sizes) == 1 else ("chunk_size",)  # if they differ, they follow from the horizon
     points = [_without(source, *leave_out) for source in sources]
     try:
         values = [_value(point, path) for point in points]
@@ -96,7 +96,7 @@ def _swept(sources: Sequence[Source]) -> Source | None:
 
 
 def _value(point: Source, path: str) -> Any:
-    """What stands where a dotted path says; a step into a list goes to the table of that name."""
+    """The value at a dotted path; a step into a list goes to the table of that name."""
     found: Any = point
     for key in ["first_bases"] if path == "bases" else path.split("."):
         found = of_name(found, key) if isinstance(found, list) else found[key]

@@ -1,4 +1,4 @@
-"""From runs to one page: what was asked, what came of it, how it was played, and how to play it again."""
+"""From runs to one page: the question, the results, the settings, and how to play the run again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from corral_report.words import ABSENT, interval, known, reach, settings_in_word
 
 @attrs.frozen(eq=False)
 class ShownPoint:
-    """What a run has for one of its points."""
+    """The results of one point of a run."""
 
     point: PointDescription
     results: tuple[Result, ...]
@@ -35,13 +35,13 @@ class ShownPoint:
         return [result for result in self.results if result.curve.meta is not None and len(result.curve.bases) > 1]
 
     def find(self, name: str) -> Result | None:
-        """The result of the curve of this name, if it is there."""
+        """The result of the curve of this name, or None."""
         return next((result for result in self.results if result.curve.name == name), None)
 
 
 @attrs.frozen(eq=False)
 class Shown:
-    """A run with a name that no other run on the page has."""
+    """A run with a name that is unique on the page."""
 
     name: str
     run: Run
@@ -53,7 +53,7 @@ class Shown:
 
 
 def report(runs: Sequence[Run]) -> Page:
-    """The page of one run, or of several one after the other with what they share side by side."""
+    """The page of one run, or of several in sequence, with the curves that they share side by side."""
     if not runs:
         raise CorralError("a report needs at least one run")
     for run in runs:
@@ -82,7 +82,7 @@ def _points(run: Run) -> tuple[ShownPoint, ...]:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """What the experiments are called; those of one name also by their folder, and those of one folder by number."""
+    """Names of the experiments; if names are equal, with their folders, and if folders are equal too, with numbers."""
     names = [run.points[0].name for run in runs]
     names = [
         f"{name} ({run.path.resolve().name})" if names.count(name) > 1 else name
@@ -97,7 +97,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 def _run(page: Page, shown: Shown) -> None:
     missing = list(_missing(shown.points))
     if missing:
-        page.note("This run is not complete; everything here is about what is there. ", "; ".join(missing), ".")
+        page.note("This run is incomplete; this page shows what exists so far. ", "; ".join(missing), ".")
     if len(shown.points) == 1:
         with page.section("Results"):
             _results(page, shown.points[0], rates=True)
@@ -114,7 +114,7 @@ def _run(page: Page, shown: Shown) -> None:
 
 
 def _missing(points: Sequence[ShownPoint]) -> Iterator[str]:
-    """A phrase for every curve of which replicates are missing."""
+    """One phrase per curve that lacks replicates."""
     for point in points:
         for curve in point.point.curves:
             found = point.find(curve.name)
@@ -129,7 +129,7 @@ def _missing(points: Sequence[ShownPoint]) -> Iterator[str]:
 
 def _results(page: Page, point: ShownPoint, rates: bool) -> None:
     if not point.results:
-        page.paragraph("Nothing is there yet.")
+        page.paragraph("There are no results yet.")
         return
     what = _what(point.results)
     after = f"after {plays(point.point.horizon)}"
@@ -147,8 +147,8 @@ def _results(page: Page, point: ShownPoint, rates: bool) -> None:
     page.table(
         ["curve", f"mean {what}", "95% interval", "standard deviation", "replicates", "theory"],
         rows,
-        f"Mean {what} {after}, with Student's t interval over replicates. Theory: the exponents of T in its bounds, "
-        "for a meta one for each base that may turn out to be the best.",
+        f"Mean {what} {after}, with Student's t interval over replicates. Theory: the exponents of T in the bounds; "
+        "a meta has one for each base that may turn out to be the best.",
     )
     _pictures(page, point, what, after, rates)
     if point.metas:
@@ -167,14 +167,14 @@ def _pictures(page: Page, point: ShownPoint, what: str, after: str, rates: bool)
         page,
         partial(figures.regret_figure, results, band="error"),
         f"Mean {what} over time.",
-        f"Mean {what} against plays, a curve each. Mean {what} {after}: {ends}.",
+        f"Mean {what} against plays, one line per curve. Mean {what} {after}: {ends}.",
     )
     if rates and all(result.regret is not None for result in results):
         _draw(
             page,
             partial(figures.rates_figure, results),
-            "The same with both axes logarithmic, where a power of the plays is a straight line.",
-            "The slopes of the curves beside those of theory.",
+            "The same with both axes logarithmic: a power of the plays is a straight line.",
+            "The slopes of the curves, next to those of theory.",
         )
     for result in metas:
         if figures.constant(result):
@@ -190,12 +190,12 @@ def _pictures(page: Page, point: ShownPoint, what: str, after: str, rates: bool)
             page,
             partial(figures.plays_figure, metas),
             "Mean plays of each base.",
-            "The numbers are in the table that follows.",
+            "The numbers are in the next table.",
         )
 
 
 def _draw(page: Page, draw: Callable[..., Figure], caption: str, description: str) -> None:
-    """A picture in both sizes."""
+    """Add a picture in both sizes."""
     broad, narrow = (figures.svg(draw(size=size)) for size in (BROAD, NARROW))
     page.figure(broad, caption, description, narrow)
 
@@ -217,7 +217,7 @@ def _plays_of(result: Result, label: str) -> str:
 
 
 def _over_points(page: Page, shown: Shown) -> None:
-    """Every curve over the swept axis; over horizons also how fast its regret grows."""
+    """Add every curve over the swept axis; if the horizon is swept, also how fast regret grows."""
     results = shown.results
     parameter, _ = swept(shown.run.points[0])
     names = list(dict.fromkeys(result.curve.name for result in results))
@@ -231,20 +231,20 @@ def _over_points(page: Page, shown: Shown) -> None:
     _draw(
         page,
         partial(figures.horizon_figure, results, band="error"),
-        f"Mean {_what(results)} at the end, against the horizon.",
+        f"Final mean {_what(results)} against the horizon.",
         "The numbers are in the table above.",
     )
     if all(result.regret is not None for result in results):
         _draw(
             page,
             partial(figures.rates_figure, results),
-            "The same with both axes logarithmic, where a power of the horizon T is a straight line.",
-            "The slopes of the lines are in the table that follows.",
+            "The same with both axes logarithmic: a power of the horizon T is a straight line.",
+            "The slopes of the lines are in the next table.",
         )
         page.table(
             ["curve", "exponent", "95% interval", "theory"],
             [[name, *_growth([result for result in results if result.curve.name == name])] for name in names],
-            "The exponent with which regret grows with the horizon T (the slope of the line), and those of theory.",
+            "The exponent with which regret grows with the horizon T (the slope of the line), and in theory.",
         )
 
 
@@ -259,7 +259,7 @@ def _growth(results: Sequence[Result]) -> list[str]:
 
 
 def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
-    """The curves that at least two of the runs have."""
+    """Add a table of the curves that at least two of the runs have."""
     columns = [(each, point) for each in shown for point in each.points]
     present = [{result.curve.name for result in each.results} for each in shown]
     names = [
@@ -277,7 +277,7 @@ def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
                 ["plays", *(f"{point.point.horizon:,}" for _, point in columns)],
                 *([name, *(with_error(point.find(name)) for _, point in columns)] for name in names),
             ],
-            f"Mean {what} ± half the width of its 95% interval, of the curves that several runs have.",
+            f"Mean {what} ± half the width of its 95% interval, for curves that several runs have.",
         )
 
 
@@ -287,11 +287,11 @@ def _side_by_side(page: Page, shown: Sequence[Shown]) -> None:
 def _again(page: Page, shown: Shown, complete: bool) -> None:
     again = repetition(shown.run.points)
     if again.registered:
-        page.paragraph("The experiment comes with a plugin:")
+        page.paragraph("A plugin provides the experiment:")
     elif len(again.files) == 1:
         page.paragraph("Save the experiment below as ", code(next(iter(again.files))), ", then:")
     else:
-        page.paragraph("Save each of the experiments below under its name, then:")
+        page.paragraph("Save each of the experiments below under its file name, then:")
     page.code("\n".join(again.commands))
     for name, text in again.files.items():
         page.details(f"The experiment, with everything resolved: {name}", text)
@@ -299,28 +299,28 @@ def _again(page: Page, shown: Shown, complete: bool) -> None:
     checksum = shown.run.checksum
     if complete and checksum:
         page.paragraph(
-            "Chunks of several versions are mixed here, so another run may differ in its last bits. "
+            "Chunks of several versions are mixed here, so another run may differ in the last bits. "
             if mixed
-            else "With these versions a machine of this kind computes the same chunks, bit by bit. ",
+            else "With these versions, a machine of this kind computes the same chunks bit by bit. ",
             "The checksum of this run, as ",
             code("sha256sum SHA256SUMS"),
             " in its folder prints it:",
         )
         page.code(checksum)
     else:
-        page.paragraph("There will be a checksum when nothing is missing any more.")
+        page.paragraph("A checksum is available once the run is complete.")
     seconds = sum(result.seconds for result in shown.results)
-    page.paragraph(f"Chunks took {known(seconds)} seconds in all.")
+    page.paragraph(f"The chunks took {known(seconds)} seconds in total.")
 
 
 def _versions(page: Page, run: Run) -> bool:
-    """What the run was begun with, and what others went on with it; whether there are such."""
+    """Add the versions that began the run and those that resumed it; returns whether any others resumed it."""
     begun, *later = [dict(each) for each in dict.fromkeys(tuple(each.items()) for each in run.all_versions)]
     names = dict.fromkeys(name for each in (begun, *later) for name in each)
     page.table(
-        ["what", "begun with" if later else "version", *(["gone on with"] * len(later))],
+        ["what", "begun with" if later else "version", *(["resumed with"] * len(later))],
         [[name, *(each.get(name, ABSENT) for each in (begun, *later))] for name in names],
-        "What the run was begun with, and what it went on with." if later else "What the run was begun with.",
+        "Versions that began the run, and versions that resumed it." if later else "Versions that began the run.",
         numbers=False,
     )
     return bool(later)
@@ -332,7 +332,7 @@ def _versions(page: Page, run: Run) -> bool:
 def _what(results: Sequence[Result]) -> str:
     known = {result.regret is not None for result in results}
     if len(known) > 1:
-        return "regret (where nobody knows it, reward)"
+        return "regret (reward if regret is unknown)"
     return "regret" if True in known else "reward"
 
 

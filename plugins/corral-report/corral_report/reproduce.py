@@ -1,4 +1,4 @@
-"""Playing what a paper reports, and judging what it says: from names of experiments to judgements."""
+"""Play the experiments of a paper and judge its claims: from names of experiments to judgements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from corral_core.terminal import plays
 from corral_report.judging import Judgement, judge
 from corral_report.repeat import slug
 
-# What experiments of plugins that may not be installed are about.
+# Items of the paper that experiments of plugins are about; these plugins may not be installed.
 ITEMS = {
     "riverswim": "Figure 3",
     "riverswim-qlearning": "Figure 3",
@@ -33,25 +33,25 @@ ITEMS = {
 
 @attrs.frozen
 class Planned:
-    """An experiment that states claims, about to be played."""
+    """An experiment with claims, about to be played."""
 
-    name: str  # as it was asked for: registered, or a file
+    name: str  # as requested: a registered name, or a file
     experiment: Experiment
 
     @property
     def command(self) -> str:
-        """What plays it, without the folder that a file lies in."""
+        """The command that plays it; a file is named without its folder."""
         return f"corral reproduce {shlex.quote(Path(self.name).name if is_file(self.name) else self.name)}"
 
     @property
     def folder(self) -> str:
-        """Of its run, among the runs of others."""
+        """Name of the folder of its run."""
         return slug(self.experiment.name)
 
 
 @attrs.frozen(eq=False)
 class Reproduced:
-    """An experiment that was played, and what came of its claims."""
+    """An experiment that was played, and the judgements of its claims."""
 
     planned: Planned
     run: Run
@@ -61,33 +61,33 @@ class Reproduced:
 
 @attrs.frozen
 class Untried:
-    """What was not judged: experiments that were not asked for, that are not installed, and that state nothing."""
+    """What was not judged: experiments that were not requested, are not installed, or have no claims."""
 
-    unasked: dict[str, tuple[str, ...]]  # by name, the items of its claims
-    absent: dict[str, str]  # by name, the plugin that would bring it
+    unasked: dict[str, tuple[str, ...]]  # name: the items of its claims
+    absent: dict[str, str]  # name: the plugin that provides it
     silent: tuple[str, ...]
 
 
 def plan(names: Sequence[str], quick: bool) -> list[Planned]:
-    """These experiments, or all registered ones that state claims; by the items of the paper that they are about."""
+    """These experiments, or all registered ones with claims, in the order of the paper's items."""
     planned = []
     for name in dict.fromkeys(names or [name for name in _registered() if stated(read(name).table).claims]):
         experiment = load_experiment(name, quick=quick)
         if not experiment.stated.claims:
-            raise CorralError(f"the experiment {name} states no claims, so there is nothing to reproduce in it")
+            raise CorralError(f"experiment {name} has no claims, so there is nothing to reproduce")
         if not all(point.problem.regret for point in experiment.points):
-            raise CorralError(f"the claims of {name} are about regret, which nobody knows in its environment")
+            raise CorralError(f"the claims of {name} are about regret, but its environment does not report regret")
         planned.append(Planned(name, experiment))
     if not planned:
-        raise CorralError("no experiment that is installed states claims; corral-mab and corral-linucb bring some")
+        raise CorralError("no installed experiment has claims; install corral-mab or corral-linucb, which provide some")
     folders = [each.folder for each in planned]
     if twice := next((each.name for each in planned if folders.count(each.folder) > 1), None):
-        raise CorralError(f"two of the experiments would have the folder of {twice}; give them names of their own")
+        raise CorralError(f"two experiments would use the same folder as {twice}; give them different names")
     return sorted(planned, key=lambda each: _place(each.experiment.stated.claims[0].of))
 
 
 def untried(planned: Sequence[Planned]) -> Untried:
-    """What this leaves out of all that is known."""
+    """Everything known that the plan leaves out."""
     items = {
         name: tuple(dict.fromkeys(claim.of for claim in stated(read(name).table).claims)) for name in _registered()
     }
@@ -107,9 +107,9 @@ def reproduce(
     tell: Callable[[str], None] = lambda _: None,
     watching: Callable[[Experiment], Watch] = lambda _: Watch(),
 ) -> list[Reproduced]:
-    """Play what is not in the folder yet, an experiment after the other, and judge every claim.
+    """Play what is not in the folder yet, one experiment after the other, and judge every claim.
 
-    All folders are looked at before anything is played.
+    All folders are checked before anything is played.
     """
     for each in planned:
         with folder(out / "runs" / each.folder, each.experiment, describe(each.experiment)) as there:
@@ -141,7 +141,7 @@ def size(experiment: Experiment) -> str:
 
 
 def _place(item: str) -> str:
-    """By which items are sorted: the rows of a table from top to bottom."""
+    """The sort key of an item; it sorts the rows of a table from top to bottom."""
     for number, row in enumerate(("top", "middle", "bottom")):
         item = item.replace(f", {row} row", f", row {number}")
     return item

@@ -1,4 +1,4 @@
-"""One text, two forms: a page of HTML, and Markdown with its pictures beside it."""
+"""One text in two forms: a page of HTML, and Markdown with its pictures in a folder next to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PICTURES = "pictures"
 
 
 class Document(Protocol):
-    """What a text is made of."""
+    """The parts of a text."""
 
     def section(self, heading: str) -> AbstractContextManager[None]: ...
 
@@ -72,7 +72,7 @@ class Web:
 
 
 class Markdown:
-    """Markdown; pictures become files."""
+    """Markdown, with pictures as files."""
 
     def __init__(self, title: str, lead: str) -> None:
         self._parts = [f"# {_plain(title)}", _filled(lead)]
@@ -113,7 +113,7 @@ class Markdown:
         self._parts.append(f"![{_plain(caption)}]({PICTURES}/{name}.svg)")
 
     def write(self, path: Path) -> None:
-        """The text, and its pictures in a folder beside it."""
+        """Write the text, and its pictures into a folder next to it."""
         for name, figure in self._pictures.items():
             figures.save(figure, path.parent / PICTURES / f"{name}.svg")
         with files.usable(path):
@@ -121,12 +121,12 @@ class Markdown:
 
 
 def _unmarked(text: str) -> str:
-    """What HTML says, without its marks."""
+    """The text of HTML, without its tags."""
     return html.unescape(re.sub(r"<[^>]*>", "", text)) if isinstance(text, Html) else text
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is taken for a sign of Markdown."""
+    """Text with all Markdown characters escaped."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
 
 

@@ -1,4 +1,4 @@
-"""What a reproduction came to, as a page and as Markdown: claims and verdicts first, then every experiment."""
+"""The report of a reproduction, as a page and as Markdown: claims and verdicts first, then every experiment."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from corral_report.words import ABSENT, PRESETS, known, reach, settings_in_words
 
 TITLE = "What is claimed, and what was measured"
 VERDICTS = ("agrees", "disagrees", "undecided")
-EDGES = ("estimate", "low", "high", "level")  # of an interval
+EDGES = ("estimate", "low", "high", "level")  # fields of an interval
 HOW = (
-    "Each number has an interval over replicates, paired where two curves are compared, at 95% over all the numbers "
-    "of a claim: k numbers have intervals at 1 - 0.05/k each, so that all of them hold at once with at least 95%. Of "
-    "many claims, some will still come out wrongly. "
-    "A claim agrees if the whole interval does, disagrees if all of it does, and is undecided otherwise. "
-    "Orders hide logarithms: an exponent, the slope of ln(mean regret) on ln(T) over runs that are tuned to each T, "
-    "may exceed what is stated by one of them, 1/ln(T) at the geometric mean of the horizons. "
-    "Where an exponent disagrees, the order is not seen at these horizons; no finite run refutes a theorem on orders. "
-    "What is marked as a reading is not in the words of the paper, and counted apart."
+    "Each number has an interval over replicates, paired if two curves are compared. The level is 95% over all the "
+    "numbers of a claim: if there are k of them, each interval has level 1 - 0.05/k, so that all hold at once with "
+    "probability at least 95%. Among many claims, expect some wrong verdicts. "
+    "A claim agrees if the whole interval satisfies it, disagrees if the whole interval violates it, and is undecided "
+    "otherwise. An exponent is the slope of ln(mean regret) on ln(T), over runs that are tuned to each T. Orders hide "
+    "logarithms, so one of them is allowed: the exponent may exceed the stated one by 1/ln(T), at the geometric mean "
+    "of the horizons. If an exponent disagrees, the order is not seen at these horizons; no finite run refutes a "
+    "theorem on orders. A reading is not in the paper's own words; readings are counted separately."
 )
-# Items of the paper about which there is nothing to be played.
+# Items of the paper that no experiment can test.
 NOWHERE = (
     "Lemma 6.2, on the product of two regrets, and Theorem 4.10 with the lemmas of Section 4, from which the main "
-    "result follows: no experiment at all."
+    "result follows: there is no experiment."
 )
 SETTINGS = ("environment", "preset", "how bases are played", "learning rates")  # terms of `settings_in_words`
 CAUTION = (
     "The claims of Corral's own experiments were not written blindly. Limits are the paper's orders and numbers, but "
-    "settings that it leaves open were chosen with trial runs at hand, and readings were written when earlier "
-    "measurements of the same experiments were known. A reading that agrees is therefore weak evidence. Outside "
-    "Table 1, curves of the preset theory were added when those without it were known, with nothing else changed."
+    "settings that the paper leaves open were chosen with the help of trial runs, and readings were written after "
+    "earlier measurements of the same experiments. A reading that agrees is therefore weak evidence. Outside Table 1, "
+    "curves of the preset theory were added after those without it had been measured; nothing else was changed."
 )
 
 
 def write(found: Sequence[Reproduced], left: Untried, out: Path, *, quick: bool) -> list[Path]:
-    """`index.html` and `reproduction.md` with its pictures, in this folder."""
+    """Write `index.html` and `reproduction.md` with its pictures to this folder."""
     page, markdown = check_targets(out)
     lead = f"{counted(found)} {_mode(found, quick)}"
     for document, path in ((Web(TITLE, lead), page), (Markdown(TITLE, lead), markdown)):
@@ -61,19 +61,19 @@ def write(found: Sequence[Reproduced], left: Untried, out: Path, *, quick: bool)
 
 
 def check_targets(out: Path) -> tuple[Path, Path]:
-    """The page and the Markdown in this folder; refuses to write over what is something else."""
+    """The paths of the page and the Markdown; refuses to overwrite anything that is not a report."""
     page, markdown, pictures = out / "index.html", out / "reproduction.md", out / PICTURES
     check_target(page)
     with usable(markdown):
         if markdown.exists() and not (markdown.is_file() and markdown.read_bytes().startswith(f"# {TITLE}".encode())):
-            raise CorralError(f"{markdown} is there and is no report of this command; choose another --out")
+            raise CorralError(f"{markdown} exists and is not a report of this command; choose another --out")
     if pictures.exists() and not pictures.is_dir():
-        raise CorralError(f"{pictures} is there and is no folder; choose another --out")
+        raise CorralError(f"{pictures} exists and is not a folder; choose another --out")
     return page, markdown
 
 
 def counted(found: Sequence[Reproduced]) -> str:
-    """How many claims came out how, in a sentence; readings apart."""
+    """How many claims have which verdict, as a sentence; readings are counted separately."""
     parts = []
     for reading, counts in counts_of(found).items():
         count = sum(counts.values())
@@ -83,13 +83,12 @@ def counted(found: Sequence[Reproduced]) -> str:
         )
         left = counts[VERDICTS[2]]
         if count:
-            parts.append(f"of {count} {what} {agree}, {disagree}, and {left} {'is' if left == 1 else 'are'} undecided")
-    sentence = "; ".join(parts)
-    return f"{sentence[:1].upper()}{sentence[1:]}."
+            parts.append(f"{count} {what}: {agree}, {disagree}, {left} {'is' if left == 1 else 'are'} undecided")
+    return f"{'; '.join(parts)}."
 
 
 def counts_of(found: Sequence[Reproduced]) -> dict[bool, Counter[str]]:
-    """How often each verdict came: of claims in the paper's words (False), and of readings (True)."""
+    """How often each verdict occurs among claims in the paper's words (False) and among readings (True)."""
     judgements = [judgement for each in found for judgement in each.judgements]
     return {
         reading: Counter(judgement.verdict for judgement in judgements if judgement.claim.reading is reading)
@@ -98,7 +97,7 @@ def counts_of(found: Sequence[Reproduced]) -> dict[bool, Counter[str]]:
 
 
 def to_json(found: Sequence[Reproduced], left: Untried, quick: bool) -> dict[str, Any]:
-    """For `--json`; what is not a number is null."""
+    """The object that `--json` prints; numbers that are not finite are null."""
     return {
         "quick": quick,
         "counts": {
@@ -132,13 +131,13 @@ def to_json(found: Sequence[Reproduced], left: Untried, quick: bool) -> dict[str
 
 
 def compose(document: Document, found: Sequence[Reproduced], left: Untried, quick: bool) -> None:
-    """The whole text."""
+    """Write the whole text into a document."""
     with document.section("Claims"):
         document.paragraph(HOW)
         if any(not is_file(each.planned.name) for each in found):
             document.paragraph(CAUTION)
         document.table(
-            ["item", "verdict", "what it says", "what was measured"],
+            ["item", "verdict", "claim", "measured"],
             [
                 [
                     f"{judgement.claim.of} ({_name(each)})",
@@ -149,13 +148,13 @@ def compose(document: Document, found: Sequence[Reproduced], left: Untried, quic
                 for each in found
                 for judgement in each.judgements
             ],
-            "Every claim, with the experiment that tries it, and its verdict.",
+            "Every claim, with the experiment that tests it and its verdict.",
             numbers=False,
         )
     for each in found:
         with document.section(_name(each)):
             _experiment(document, each, quick)
-    with document.section("What was not tried"):
+    with document.section("What was not tested"):
         document.bullets(list(_not_tried(left)))
     with document.section("Versions"):
         told = dict.fromkeys(f"{name} {version}" for each in found for name, version in each.run.versions.items())
@@ -163,7 +162,7 @@ def compose(document: Document, found: Sequence[Reproduced], left: Untried, quic
 
 
 def says(claim: Claim) -> str:
-    """What is claimed, and whose words they are."""
+    """The words of a claim; readings are marked."""
     return f"{claim.says}{' (Reading.)' if claim.reading else ''}"
 
 
@@ -177,7 +176,7 @@ def _finding(finding: Finding) -> str:
     if interval is None:
         return finding.what
     between = "" if math.isnan(interval.low) else f" ({reach(interval)})"
-    return f"{finding.what}: {known(interval.estimate)}{between}, to be {finding.wanted}"
+    return f"{finding.what}: {known(interval.estimate)}{between}, should be {finding.wanted}"
 
 
 def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
@@ -188,7 +187,7 @@ def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
         [f"{judgement.claim.of}, {judgement.verdict}: {says(judgement.claim)}" for judgement in each.judgements]
     )
     if each.planned.experiment.stated.open:
-        document.paragraph("The paper leaves open, and here was taken:")
+        document.paragraph("What the paper leaves open, and what is used here:")
         document.bullets(each.planned.experiment.stated.open)
     document.paragraph(f"Played: {size(each.planned.experiment)}.")
     document.definitions(_settings(each))
@@ -198,11 +197,11 @@ def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
 
 
 def _settings(each: Reproduced) -> list[tuple[str, list[str]]]:
-    """How it was played, and what the presets mean that curves are named after."""
+    """How it was played, and the meaning of the presets in names of curves."""
     said = dict(settings_in_words(each.run.points))
     lines = [curve.name for point in each.run.points for curve in point.curves]
     named = [
-        f"{preset} for the curves that are named so ({words})"
+        f"{preset} ({words}), for curves marked ({preset})"
         for preset, words in PRESETS.items()
         if any(name.endswith(f" ({preset})") for name in lines)
     ]
@@ -231,7 +230,7 @@ def _pictures(document: Document, each: Reproduced) -> None:
         document.picture(
             name,
             lambda size: figures.rates_figure(results, size=size),
-            f"{_name(each)}: mean regret at the end against the horizon, both logarithmic.",
+            f"{_name(each)}: final mean regret against the horizon, both axes logarithmic.",
         )
         return
     for number_, point in enumerate(each.run.points, 1):
@@ -251,10 +250,10 @@ def _not_tried(left: Untried) -> list[str]:
     by_plugin: dict[str, list[str]] = {}
     for name, plugin in left.absent.items():
         by_plugin.setdefault(plugin, []).append(name)
-    said = [f"Not asked for: {', '.join(left.unasked)}."] if left.unasked else []
+    said = [f"Not requested: {', '.join(left.unasked)}."] if left.unasked else []
     said += [f"{_with_items(names)}: {plugin} is not installed." for plugin, names in by_plugin.items()]
     if left.silent:
-        said.append(f"{', '.join(left.silent)}: installed, and without claims.")
+        said.append(f"{', '.join(left.silent)}: installed, but without claims.")
     return [*said, NOWHERE]
 
 
@@ -265,12 +264,12 @@ def _with_items(names: Sequence[str]) -> str:
 
 def _mode(found: Sequence[Reproduced], quick: bool) -> str:
     if quick and not any(each.planned.experiment.stated.quick for each in found):
-        return "There is no quick version of it: this is all."
+        return "There is no quick version, so this is the full one."
     if quick:
         return "This is the quick version, with fewer replicates and shorter sweeps than --full."
     if any(is_file(each.planned.name) for each in found):
-        return "This is the full version, with everything as the experiments have it."
-    return "This is the full version, with the paper's replicates where it states them."
+        return "This is the full version, with the experiments as they are written."
+    return "This is the full version, with the paper's number of replicates if it states one."
 
 
 def _name(each: Reproduced) -> str:
@@ -278,7 +277,7 @@ def _name(each: Reproduced) -> str:
 
 
 def _mean(result: Result | None) -> str:
-    """Where nobody knows the regret, nothing."""
+    """The mean regret with its error; a dash if regret is unknown."""
     return ABSENT if result is None or result.regret is None else with_error(result)
 
 

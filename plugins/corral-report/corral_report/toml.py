@@ -1,4 +1,4 @@
-"""Writing TOML, so that the experiment of a run can be saved from a report and run again."""
+"""Write TOML, so that you can save the experiment of a run from a report and run it again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
-    """A file that `tomllib` reads as this table; None is left out, because TOML has no word for it."""
+    """The text that `tomllib` reads as this table; None is left out, because TOML cannot express it."""
     said = {key: value for key, value in table.items() if value is not None}
     plain = {key: value for key, value in said.items() if not _tables(value)}
-    blocks = [_pairs(plain)] if plain else []  # first: what stands after a header belongs to it
+    blocks = [_pairs(plain)] if plain else []  # first, because what follows a header belongs to it
     for key, value in said.items():
         header = f"[{_key(key)}]" if isinstance(value, Mapping) else f"[[{_key(key)}]]"
         blocks += [f"{header}\n{_pairs(each)}".rstrip("\n") for each in _tables(value)]
@@ -35,7 +35,7 @@ def inline(value: Any) -> str:
 
 
 def _tables(value: Any) -> list[Mapping[str, Any]]:
-    """The tables that get headers of their own: one, or the items of a list that holds nothing else."""
+    """The tables that get their own headers: the value itself, or the items of a list that contains only tables."""
     if isinstance(value, Mapping):
         return [value]
     whole = isinstance(value, (list, tuple)) and all(isinstance(each, Mapping) for each in value)

@@ -1,4 +1,4 @@
-"""Settings and numbers of a run in words."""
+"""The settings and numbers of a run in words."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from corral_report.toml import inline
 
 ABSENT = "–"
 PLAYERS = {
-    "smooth": "smoothed, two plays a round",
-    "plain": "plain, one play a round",
+    "smooth": "smoothed, two plays per round",
+    "plain": "plain, one play per round",
     "boosted": "boosted, copies that take turns",
 }
 PRESETS = {
     "paper": "smoothed bases; no bias, no base test, no restarts",
     "theory": "smoothed bases with the bias, the base test and the restarts that the theorems assume",
-    "practice": "plain bases, one play a round",
+    "practice": "plain bases, one play per round",
 }
 
 
 def settings_in_words(points: Sequence[PointDescription]) -> list[tuple[str, list[str]]]:
-    """Terms, and what is to be said of each, for all points of a run together."""
+    """Terms and their descriptions, for all points of a run together."""
     first = points[0]
     horizons = list(dict.fromkeys(point.horizon for point in points))
     said = [
@@ -51,25 +51,25 @@ def settings_in_words(points: Sequence[PointDescription]) -> list[tuple[str, lis
 
 
 def swept(point: PointDescription) -> tuple[str, str]:
-    """The swept parameter and its value at this point; nothing, twice, where nothing is swept."""
+    """The swept parameter and its value at this point; both are empty if nothing is swept."""
     parameter, _, value = point.at.partition(" = ")
     return parameter, value
 
 
 def interval(result: Result, level: float = 0.95) -> Interval:
-    """Of the mean of what the replicates came to; not a number where one of them has none."""
+    """The interval of the final mean over replicates; NaN if a replicate is not finite."""
     if not np.isfinite(result.final).all():
         return Interval(math.nan, math.nan, math.nan, level)
     return mean_interval(result.final, level)
 
 
 def known(value: float) -> str:
-    """A number, with a minus sign where it is below zero; a dash where there is none."""
+    """A number, with a proper minus sign if it is negative; a dash for NaN."""
     return ABSENT if math.isnan(value) else number(value).replace("-", "−")
 
 
 def reach(found: Interval) -> str:
-    """From where to where; one replicate tells nothing about chance."""
+    """The ends of an interval; a dash if there is only one replicate."""
     return ABSENT if math.isnan(found.low) else f"{known(found.low)} to {known(found.high)}"
 
 
@@ -83,7 +83,7 @@ def with_error(result: Result | None) -> str:
 
 
 def _by_point(points: Sequence[PointDescription], say: Callable[[PointDescription], list[str]]) -> list[str]:
-    """What is said of every point; once where it is the same for all."""
+    """The description of every point, or a single one if it is the same for all."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for point in points:
         lines.setdefault(tuple(say(point)), []).append(point.at)
@@ -120,7 +120,7 @@ def _preset(source: Mapping[str, Any]) -> str:
 
 
 def _played(point: PointDescription) -> list[str]:
-    """Which curves play their bases in which way."""
+    """How bases are played, and in which curves."""
     found: dict[str, list[CurveDescription]] = {}
     for curve in point.curves:
         found.setdefault(curve.player, []).append(curve)
@@ -128,7 +128,7 @@ def _played(point: PointDescription) -> list[str]:
 
 
 def _some(curves: Sequence[CurveDescription]) -> str:
-    """Metas by name, and bases alone in a few words."""
+    """The names of metas, and the number of bases alone."""
     metas = [curve.name for curve in curves if curve.meta is not None]
     alone = len(curves) - len(metas)
     return ", ".join([*metas, *([f"{alone} base{'s' * (alone > 1)} alone"] if alone else [])])

@@ -22,7 +22,7 @@ from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import sweep
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser: apt-get install chromium brings one")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser; install one with: apt-get install chromium")
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "

@@ -147,14 +147,14 @@ def test_of_an_incomplete_run_what_is_there(run: Run, tmp_path: Path, capsys: py
         cli.main(["export", str(run.path)])
     said = capsys.readouterr()
     assert (stop.value.code, said.err) == (0, "")
-    begin = f"{run.path} is incomplete: 8 of 12 chunks are there; corral run "
+    begin = f"{run.path} is incomplete: 8 of 12 chunks exist; corral run "
     assert said.out.splitlines()[0].startswith(begin)
     assert_right(run, run.path / "tables")
     rows = read_csv(run.path / "tables" / "curves.csv")
     assert {row["replicate"] for row in rows if (row["at"], row["curve"]) == ("horizon = 5", "corral")} == {2, 3, 4}
     for file in run.path.glob("chunks/*.npz"):
         file.unlink()
-    with pytest.raises(CorralError, match="holds no curve yet"):
+    with pytest.raises(CorralError, match="contains no curve yet"):
         export(run, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 

@@ -121,7 +121,7 @@ def test_an_exponent_may_exceed_by_one_logarithm(power: float, noise: float, ver
     ]
     made = judged({"exponent": {"a": 0.5}}, found)
     assert made.verdict == verdict
-    assert made.findings[0].wanted == "at most 0.5, and 0.12 for a logarithm"
+    assert made.findings[0].wanted == "at most 0.5, plus 0.12 for a logarithm"
 
 
 @pytest.mark.parametrize("test", [{"less": ["a", "b"]}, {"wider": ["a", "b"]}, {"at_least": {"a": 0.0}}])
@@ -131,7 +131,7 @@ def test_one_replicate_tells_nothing(test: dict[str, Any]) -> None:
 
 def test_two_replicates_have_no_wider_one() -> None:
     found = judged({"wider": ["a", "b"]}, [result("a", [1.0, 9.0]), result("b", [2.0, 2.1])])
-    assert found.verdict == "undecided" and "needs 3 replicates, and there are 2" in found.findings[0].what
+    assert found.verdict == "undecided" and "needs 3 replicates, but there are 2" in found.findings[0].what
 
 
 @pytest.mark.parametrize("kind", ["less", "wider"])
@@ -149,13 +149,17 @@ def test_a_limit_that_is_met_exactly_is_met() -> None:
 @pytest.mark.parametrize(
     ("test", "results", "words"),
     [
-        ({"less": ["a", "b"]}, [result("a", ZIGZAG)], "there are no results of b; run the experiment to its end"),
+        ({"less": ["a", "b"]}, [result("a", ZIGZAG)], "there are no results of b; run the whole experiment"),
         ({"less": ["a", "b"]}, [], "there are no results of b"),
         ({"less": ["a", "b"], "at": "x = 1"}, [result("a", ZIGZAG)], "there are no results of b, x = 1"),
-        ({"at_least": {"a": 1}}, [result("a", ZIGZAG, known=False)], "the regret of a, which nobody knows"),
+        (
+            {"at_least": {"a": 1}},
+            [result("a", ZIGZAG, known=False)],
+            "the regret of a, but this environment does not report regret",
+        ),
         ({"at_most": {"a": 99}}, [result("a", ZIGZAG, wanted=50)], "there are 40 of 50 replicates of a"),
         ({"at_most": {"a": 99}}, [result("a", [1.0, np.nan])], "some replicates are infinite or NaN"),
-        ({"exponent": {"a": 0.5}}, [], "needs 3 horizons, and there are 0"),
+        ({"exponent": {"a": 0.5}}, [], "needs 3 horizons, but there are 0"),
         (
             {"exponent": {"a": 0.5}},
             [result("a", 0 * ZIGZAG, f"horizon = {size}", size) for size in (10, 20, 40)],

@@ -175,8 +175,8 @@ def test_what_is_no_page_is_kept(tmp_path: Path) -> None:
     (tmp_path / "experiment.toml").write_text("horizon = 1")
     for path, sentence in {
         tmp_path: "is a folder",
-        tmp_path / "experiment.toml": "is no HTML page",
-        tmp_path / "none" / "a.html": "there is no folder",
+        tmp_path / "experiment.toml": "is not an HTML page",
+        tmp_path / "none" / "a.html": "none does not exist; create it first",
     }.items():
         with pytest.raises(CorralError, match=sentence):
             Page("a").write(path)

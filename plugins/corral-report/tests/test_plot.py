@@ -123,13 +123,13 @@ def test_an_incomplete_run_is_drawn_as_far_as_it_goes(
     chunks = sorted((run / "chunks").iterdir())
     chunks[0].unlink()
     said = corral(capsys, run, "--kind", "regret", "--format", "svg")
-    assert f"{run} is incomplete: {len(chunks) - 1} of {len(chunks)} chunks are there; corral run {run} plays" in said
+    assert f"{run} is incomplete: {len(chunks) - 1} of {len(chunks)} chunks exist; corral run {run} plays" in said
     found = json.loads(corral(capsys, run, "--kind", "regret", "--json"))
     assert (found["chunks"], found["chunks_of_all"]) == (len(chunks) - 1, len(chunks))
     assert "Means of 2 to 4 replicates" in (run / "plots" / "regret.svg").read_text()
     for chunk in chunks[1:]:
         chunk.unlink()
-    assert f"{run} holds no curve yet; corral run {run} plays what is missing" in refused(capsys, run)
+    assert f"{run} contains no curve yet; corral run {run} plays what is missing" in refused(capsys, run)
 
 
 def test_chunks_without_entries_do_not_count_and_are_told_of(
@@ -140,9 +140,9 @@ def test_chunks_without_entries_do_not_count_and_are_told_of(
     entries = (run / "journal.jsonl").read_text().splitlines(keepends=True)
     chunks = [line for line in entries if '"chunk"' in line]
     (run / "journal.jsonl").write_text("".join(line for line in entries if line != chunks[0]))
-    assert " of 6 chunks are there (1 chunk file has no entry in journal.jsonl); " in corral(capsys, run)
+    assert " of 6 chunks exist (1 chunk file has no entry in journal.jsonl); " in corral(capsys, run)
     (run / "journal.jsonl").write_text("".join(line for line in entries if line not in chunks))
-    assert "holds no curve yet (6 chunk files have no entry in journal.jsonl); corral run " in refused(capsys, run)
+    assert "contains no curve yet (6 chunk files have no entry in journal.jsonl); corral run " in refused(capsys, run)
 
 
 def test_a_folder_is_not_taken_for_an_experiment_of_its_name(
@@ -151,7 +151,7 @@ def test_a_folder_is_not_taken_for_an_experiment_of_its_name(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(runs / "plain", "quickstart")
     shutil.rmtree("quickstart/chunks")
-    assert "quickstart holds no curve yet; corral run ./quickstart plays" in refused(capsys, "quickstart")
+    assert "quickstart contains no curve yet; corral run ./quickstart plays" in refused(capsys, "quickstart")
 
 
 def test_probabilities_that_never_change_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,7 +170,7 @@ def test_a_file_is_refused_as_a_folder_before_anything_is_drawn(
     monkeypatch.setattr(sys.modules["corral_report.figures.album"], "regret_figure", None)
     assert f"{tmp_path / 'file'} is a file; --out takes" in refused(capsys, runs / "plain", "--out", tmp_path / "file")
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    assert f"{tmp_path} may not be written to" in refused(capsys, runs / "plain", "--out", tmp_path)
+    assert f"{tmp_path} is not writable" in refused(capsys, runs / "plain", "--out", tmp_path)
     assert files(tmp_path) == {"file"} and (tmp_path / "file").read_text() == "kept"
 
 
@@ -186,8 +186,8 @@ def test_wrong_options_make_no_folder(runs: Path, tmp_path: Path, capsys: pytest
         (["--kind", "regrets"], "did you mean regret"),
         (["--band", "deviations"], "did you mean deviation"),
         (["--format", "pngs"], "did you mean png"),
-        (["--scale", "nan"], "must be more than 0"),
-        (["--scale", "2", "--band", "quantiles"], "goes with the bands deviation and error"),
+        (["--scale", "nan"], "must be positive and finite"),
+        (["--scale", "2", "--band", "quantiles"], "is allowed with the bands deviation and error"),
         (["--width", "1"], "--width must be"),
         (["--out", "/dev/null/pictures"], "cannot be used"),
     ],

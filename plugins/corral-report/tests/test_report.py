@@ -131,8 +131,8 @@ def test_settings_that_differ_from_point_to_point_are_told_apart() -> None:
     assert said["seed"] == ["3"] and said["horizon"] == ["60 plays"]
     assert said["preset"][0].startswith("theory (smoothed bases with the bias")
     assert said["how bases are played"] == [
-        "smoothed, two plays a round: corral, exp3p",
-        "plain, one play a round: 3 bases alone",
+        "smoothed, two plays per round: corral, exp3p",
+        "plain, one play per round: 3 bases alone",
     ]
 
 
@@ -186,7 +186,7 @@ def test_a_run_with_nothing_in_it_is_refused(
     shutil.rmtree(folder / "chunks")
     assert corral("report", str(run.path), str(folder), "--out", str(tmp_path / "a.html")) == 2
     said = capsys.readouterr().err
-    assert f"{folder} holds no curve yet; corral run" in said and said.count("\n") == 1
+    assert f"{folder} contains no curve yet; corral run" in said and said.count("\n") == 1
     assert not (tmp_path / "a.html").exists()
 
 
@@ -196,7 +196,7 @@ def test_a_point_with_nothing_in_it_is_still_described(horizons: Run, tmp_path: 
     for chunk in folder.glob("chunks/1-*"):
         chunk.unlink()
     page = report([Run.open(folder)]).html()
-    assert page.count("Nothing is there yet.") == 1 and "corral at horizon = 80 has 0 of 4" in page
+    assert page.count("There are no results yet.") == 1 and "corral at horizon = 80 has 0 of 4" in page
 
 
 def test_the_command_says_what_is_missing(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +205,7 @@ def test_the_command_says_what_is_missing(run: Run, tmp_path: Path, capsys: pyte
     next(folder.glob("chunks/*-ucb-*")).unlink()
     assert corral("report", str(run.path), str(folder), "--out", str(tmp_path / "a.html")) == 0
     said = capsys.readouterr().out
-    assert said.count("incomplete") == 1 and f"{folder} is incomplete: 9 of 10 chunks are there; corral run" in said
+    assert said.count("incomplete") == 1 and f"{folder} is incomplete: 9 of 10 chunks exist; corral run" in said
 
 
 def test_versions_that_went_on_with_a_run_are_shown(run: Run, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from corral_report.reproduce_report import counted, to_json, write
 
 from corral_core import CorralError
 from corral_core.cli import main
-from corral_core.registry.known import BRINGS
+from corral_core.registry.known import PROVIDED
 
 EXPERIMENT = """
 name = "tiny"
@@ -74,8 +74,8 @@ def test_the_report_says_what_agrees_and_what_does_not(tiny: str, tmp_path: Path
     page, markdown = write(found, left, out, quick=True)
     assert [judgement.verdict for judgement in found[0].judgements] == ["agrees", "disagrees"]
     assert counted(found) == (
-        "Of 1 claim in the paper's words 1 agrees, 0 disagree, and 0 are undecided; "
-        "of 1 reading 0 agree, 1 disagrees, and 0 are undecided."
+        "1 claim in the paper's words: 1 agrees, 0 disagree, 0 are undecided; "
+        "1 reading: 0 agree, 1 disagrees, 0 are undecided."
     )
     for text in (page.read_text("utf-8"), markdown.read_text("utf-8")):
         assert "disagrees" in text and "(Reading.)" in text
@@ -122,7 +122,7 @@ def test_the_command(tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert command(tiny, "--out", str(out), "--workers", "1") == 0
     printed = capsys.readouterr()
     assert "1 of 1: tiny, 400 plays, 8 replicates, 2 curves, seed 1" in printed.err
-    assert "Of 1 claim in the paper's words 1 agrees, 0 disagree" in printed.out
+    assert "1 claim in the paper's words: 1 agrees, 0 disagree" in printed.out
 
 
 def test_another_version_needs_another_folder(tiny: str, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ values = [1, 20, 40]
 
 
 def test_what_cannot_be_judged_does_not_end_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Arms without a gap: nobody ever regrets anything, and no exponent can be had of it."""
+    """Arms without a gap: regret is always zero, so it has no exponent."""
     text = EXPERIMENT.replace("[0.75, 0.25]", "[0.5, 0.5]").split("[[claims]]")[0]
     claims = '[[claims]]\nof = "Theorem 7"\nsays = "so"\nexponent = { "rate(gap=0.5)" = 0.5 }\n'
     file = tmp_path / "flat.toml"
@@ -205,16 +205,16 @@ def test_claims_about_a_regret_that_nobody_knows_are_refused(tiny: str, monkeypa
     there = BernoulliArms.problem.fget
     assert there is not None
     monkeypatch.setattr(BernoulliArms, "problem", property(lambda self: attrs.evolve(there(self), regret=False)))
-    with pytest.raises(CorralError, match="about regret, which nobody knows"):
+    with pytest.raises(CorralError, match="about regret, but its environment does not report regret"):
         plan([tiny], quick=True)
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--quick", "--full"), "cannot both be"),
+        (("--quick", "--full"), "exclude each other"),
         (("--workers", "0"), "--workers must be at least 1"),
-        (("quickstart",), "states no claims"),
+        (("quickstart",), "has no claims"),
         (("linear-arm",), "linear-arms"),
         (("nowhere.toml",), "cannot be read"),
     ],
@@ -232,8 +232,8 @@ def test_a_file_in_the_place_of_the_folder(tiny: str, tmp_path: Path, capsys: py
 
 
 def test_what_was_not_tried_is_named(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BRINGS, "corral-absent", {"experiment": ("far", "farther", "farthest")})
-    monkeypatch.setitem(BRINGS, "corral-gone", {"experiment": ("away",)})
+    monkeypatch.setitem(PROVIDED, "corral-absent", {"experiment": ("far", "farther", "farthest")})
+    monkeypatch.setitem(PROVIDED, "corral-gone", {"experiment": ("away",)})
     for name, item in {"far": "Figure 8", "farther": "Figure 8", "away": "Theorem 9"}.items():
         monkeypatch.setitem(ITEMS, name, item)
     planned = plan([tiny], quick=True)
@@ -245,7 +245,7 @@ def test_what_was_not_tried_is_named(tiny: str, tmp_path: Path, monkeypatch: pyt
     told = " ".join(markdown.read_text("utf-8").split())
     assert "far, farther, farthest (Figure 8): corral-absent is not installed" in told
     assert "away (Theorem 9): corral-gone is not installed" in told
-    asked = re.search(r"Not asked for: (.*?)\.", told)
+    asked = re.search(r"Not requested: (.*?)\.", told)
     assert asked is not None and "linear-arms" in asked[1].split(", ")
     assert "Lemma 6.2" in told
     assert untried(plan([], quick=True)).unasked == {}

@@ -1,4 +1,7 @@
-"""`corral bench`: one JSON object a workload."""
+"""`corral bench`: one JSON object a workload.
+
+Also tests `cli/bench/command.py` and `cli/bench/workloads.py`.
+"""
 
 import json
 import os

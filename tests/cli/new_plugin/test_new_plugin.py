@@ -1,4 +1,7 @@
-"""`corral new-plugin`: what it refuses, what it writes, and that what it writes works once installed."""
+"""`corral new-plugin`: what it refuses, what it writes, and that what it writes works once installed.
+
+Also tests `cli/new_plugin/command.py`.
+"""
 
 from __future__ import annotations
 

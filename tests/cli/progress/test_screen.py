@@ -1,4 +1,7 @@
-"""The live view of a run: what it shows, that it fits, and that nothing of it remains."""
+"""The live view of a run: what it shows, that it fits, and that nothing of it remains.
+
+Also tests `cli/progress/live.py`.
+"""
 
 import contextlib
 import io

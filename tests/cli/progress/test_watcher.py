@@ -1,4 +1,8 @@
-"""Watching a run: what is known of it, the plain lines, and who gets which."""
+"""Watching a run: what is known of it, the plain lines, and who gets which.
+
+Also tests `cli/progress/lines.py`, `cli/progress/silent.py`, `cli/progress/standings.py` and
+`cli/progress/time_left.py`.
+"""
 
 import random
 import sys

@@ -1,1 +1,1 @@
-"""One command a file. Nothing here imports numpy or matplotlib before a command runs."""
+"""One command per file. Nothing here imports numpy or matplotlib before a command runs."""

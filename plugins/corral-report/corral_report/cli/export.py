@@ -1,4 +1,4 @@
-"""`corral export`: a run as tables that other programs read."""
+"""`corral export`: the curves of a run as tables for other programs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ def register(app: typer.Typer) -> None:
 
 def export(
     run: Annotated[Path, typer.Argument(help="A folder that `corral run --out` wrote.")],
-    out: Annotated[Path | None, typer.Option(help="Write here; into the folder tables of the run unless said.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the tables (default: RUN/tables).")] = None,
     form: Annotated[
         list[str] | None,
-        typer.Option("--format", help="csv or parquet; may be given twice. All that can be written unless said."),
+        typer.Option(
+            "--format", help="csv or parquet; may be given twice (default: csv, and parquet if pyarrow is installed)."
+        ),
     ] = None,
-    points: Annotated[int | None, typer.Option(help="Points of each curve; 1 keeps the last. All unless said.")] = None,
+    points: Annotated[
+        int | None, typer.Option(help="Checkpoints to keep per curve; 1 keeps the last (default: all).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Write every replicate's curves as CSV and Parquet tables."""
@@ -40,6 +44,6 @@ def export(
     if missing := incomplete(opened):
         say(missing)
     if form is None and not any(file.path.suffix == ".parquet" for file in written):
-        say("There is no Parquet: pyarrow is not installed (pip install pyarrow).")
+        say("No Parquet files were written: pyarrow is not installed (pip install pyarrow).")
     for file in written:
         say(f"{file.path}: {file.rows:,} row{'s' * (file.rows != 1)}")

@@ -15,25 +15,25 @@ def register(app: typer.Typer) -> None:
 
 
 def plot(
-    run: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    run: Annotated[Path, typer.Argument(help="A folder that `corral run --out` wrote.")],
     kind: Annotated[
         list[str] | None,
         typer.Option(
-            help="regret, probabilities, plays or rates; several may be given. All that make sense unless said."
+            help="regret, probabilities, plays or rates; may be given several times (default: all that apply)."
         ),
     ] = None,
-    curve: Annotated[list[str] | None, typer.Option(help="Only this curve; several may be given.")] = None,
+    curve: Annotated[list[str] | None, typer.Option(help="Only this curve; may be given several times.")] = None,
     band: Annotated[
-        str, typer.Option(help="Shade deviation, error, quantiles or none around the means.")
+        str, typer.Option(help="What to shade around the means: deviation, error, quantiles or none.")
     ] = "deviation",
-    scale: Annotated[float, typer.Option(help="Factor on the band of deviation or error.")] = 1.0,
-    out: Annotated[Path | None, typer.Option(help="Folder for the pictures; RUN/plots unless said.")] = None,
+    scale: Annotated[float, typer.Option(help="Factor for the width of the band (deviation or error).")] = 1.0,
+    out: Annotated[Path | None, typer.Option(help="Folder for the pictures (default: RUN/plots).")] = None,
     format_: Annotated[
-        list[str] | None, typer.Option("--format", help="png, svg or pdf; several may be given.")
+        list[str] | None, typer.Option("--format", help="png, svg or pdf; may be given several times (default: png).")
     ] = None,
     width: Annotated[float, typer.Option(help="Width in inches.")] = BROAD[0],
     height: Annotated[
-        float, typer.Option(help="Height in inches; headings, names and rows that need more get it.")
+        float, typer.Option(help="Height in inches; pictures grow if headings, names or rows need more.")
     ] = BROAD[1],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
@@ -41,9 +41,8 @@ def plot(
     import json
 
     from corral_core import CorralError, Run
-    from corral_core.cli.listing import show_table
     from corral_core.suggestions import suggestion
-    from corral_core.terminal import say
+    from corral_core.terminal import say, show_table
     from corral_report.figures import FORMATS, album, save
     from corral_report.progress import incomplete
 
@@ -77,7 +76,7 @@ def plot(
 
 
 def _prepare(folder: Path) -> None:
-    """Make the folder, or refuse it: better before the work than after it."""
+    """Create the folder or refuse it, before any work is done."""
     import os
 
     from corral_core import CorralError
@@ -85,7 +84,7 @@ def _prepare(folder: Path) -> None:
 
     with usable(folder):
         if folder.exists() and not folder.is_dir():
-            raise CorralError(f"{folder} is a file; --out takes the name of a folder")
+            raise CorralError(f"{folder} is a file; --out takes a folder")
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
-            raise CorralError(f"{folder} may not be written to; choose another --out")
+            raise CorralError(f"{folder} is not writable; choose another --out")

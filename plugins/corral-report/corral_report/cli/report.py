@@ -1,4 +1,4 @@
-"""`corral report`: runs as one page that can be sent to anyone."""
+"""`corral report`: runs as one HTML page that you can send to anyone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs: what `corral run --out` made.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders that `corral run --out` wrote.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
 ) -> None:
     """Write runs as one HTML page: pictures, tables, settings, and how to play them again."""

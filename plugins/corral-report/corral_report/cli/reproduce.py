@@ -1,4 +1,4 @@
-"""`corral reproduce`: play what a paper reports, and judge what it says."""
+"""`corral reproduce`: play the experiments of a paper and judge its claims."""
 
 from __future__ import annotations
 
@@ -15,35 +15,37 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[EXPERIMENT]...", help="Experiments that state claims, or TOML files; all of them."),
+        typer.Argument(
+            metavar="[EXPERIMENT]...", help="Names or TOML files of experiments with claims (default: all)."
+        ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer replicates, shorter sweeps; the default.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer replicates and shorter sweeps (the default).")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="The paper's replicates where it states them, and longer sweeps.")
+        bool, typer.Option("--full", help="The paper's number of replicates if it states one, and longer sweeps.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the runs and the report: reproduction-quick or reproduction-full.")
+        Path | None,
+        typer.Option(help="Folder for the runs and the report (default: reproduction-quick or reproduction-full)."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Worker processes; as many as cores unless said.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes (default: one per core).")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play experiments, and judge what the paper says about them."""
+    """Play experiments and judge what the paper says about them."""
     import json
     import sys
 
     from corral_core import CorralError
-    from corral_core.cli.listing import show_table
     from corral_core.cli.progress.watcher import watcher
     from corral_core.errors import Interrupted
     from corral_core.runs.files import usable
-    from corral_core.terminal import say
+    from corral_core.terminal import say, show_table
     from corral_report.reproduce import plan, untried
     from corral_report.reproduce import reproduce as played
     from corral_report.reproduce_report import check_targets, counted, says, to_json, write
 
     if quick and full:
-        raise CorralError("--quick and --full cannot both be; leave one out")
+        raise CorralError("--quick and --full exclude each other; leave one out")
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     quick = not full
@@ -57,7 +59,7 @@ def reproduce(
         if not quiet:
             print(sentence, file=sys.stderr, flush=True)
 
-    # In a pipe, a line an experiment and claim is enough.
+    # In a pipe, one line per experiment and claim is enough.
     alone = quiet or not sys.stderr.isatty()
     try:
         found = played(
@@ -68,7 +70,7 @@ def reproduce(
             watching=lambda experiment: watcher(experiment, quiet=alone, as_json=as_json),
         )
     except KeyboardInterrupt:
-        raise Interrupted(f"The same command goes on with what is in {out}") from None
+        raise Interrupted(f"Run the same command again to resume what is in {out}") from None
     left = untried(planned)
     page, markdown = write(found, left, out, quick=quick)
     if as_json:

@@ -1,4 +1,4 @@
-"""Pictures of runs: plain matplotlib figures, readable without colour, and the same bytes every time."""
+"""Pictures of runs: plain matplotlib figures, readable without colour, with the same bytes every time."""
 
 from corral_report.figures.album import Picture, album, sweeps_horizon
 from corral_report.figures.bases import constant, plays_figure, probabilities_figure

@@ -23,9 +23,9 @@ KINDS = ("regret", "probabilities", "plays", "rates")
 @attrs.frozen
 class Picture:
     kind: str
-    at: str  # the swept point, or nothing
-    curve: str  # of probabilities; nothing of pictures of several curves
-    name: str  # for a file
+    at: str  # the swept point; empty if there is none
+    curve: str  # for probabilities; empty for pictures of several curves
+    name: str  # of the file, without its extension
     figure: Figure
 
 
@@ -38,9 +38,9 @@ def album(
     scale: float = 1.0,
     size: Size = BROAD,
 ) -> Iterator[Picture]:
-    """Every picture of these kinds, one at a time; all that make sense unless kinds are named.
+    """Every picture of these kinds, one at a time (default: all kinds that apply).
 
-    What is wrong is said at once, before anything is drawn.
+    Errors are raised at once, before anything is drawn.
     """
     for kind in kinds:
         if kind not in KINDS:
@@ -52,7 +52,7 @@ def album(
 
 
 def sweeps_horizon(points: Sequence[PointDescription]) -> bool:
-    """Whether every point has a horizon of its own."""
+    """Whether there are several points, all with different horizons."""
     return 1 < len(points) == len({point.horizon for point in points})
 
 
@@ -110,20 +110,22 @@ def _chosen(run: Run, curves: Sequence[str]) -> list[Result]:
             raise CorralError(f"{run.path} has no curve {name!r}{suggestion(name, names)}")
     if chosen := [result for result in results if not curves or result.curve.name in curves]:
         return chosen
-    raise CorralError(f"nothing of {', '.join(curves)} is in {run.path} yet; corral run goes on with it")
+    raise CorralError(f"{run.path} contains nothing of {', '.join(curves)} yet; corral run resumes it")
 
 
 def _possible(kinds: Sequence[str], results: Sequence[Result]) -> None:
-    """Refuse a picture that was asked for by name and shows nothing here."""
+    """Refuse a kind that was requested but would show nothing."""
     for kind in kinds:
         if kind == "rates" and all(result.regret is None for result in results):
-            raise CorralError("rates are about regret, and nobody knows the regret of this run; --kind regret shows it")
+            raise CorralError("rates need regret, which this run does not report; --kind regret shows reward instead")
         if kind in ("probabilities", "plays") and all(result.curve.meta is None for result in results):
-            raise CorralError(f"{kind} are of meta-algorithms, and there is none among these curves")
+            raise CorralError(f"{kind} are drawn for meta-algorithms, but there is none among these curves")
         if kind == "probabilities" and all(result.curve.meta is None or constant(result) for result in results):
-            raise CorralError("these meta-algorithms choose all bases with the same probability, from first to last")
+            raise CorralError(
+                "these meta-algorithms always choose all bases with the same probability, so there is nothing to draw"
+            )
 
 
 def _slug(name: str) -> str:
-    """A name as a part of a file's."""
+    """The name as part of a file name."""
     return re.sub(r"[^a-z0-9.=]+", "-", name.lower().replace(" = ", "=")).strip("-.")[:60] or "curve"

@@ -25,16 +25,16 @@ from corral_report.figures.style import (
 )
 from corral_report.sizes import BROAD, Size
 
-ROW = 0.32  # inches that a base takes at least
-ROUNDING = 1e-6  # of probabilities
-GAP = 0.15  # between rows, in heights of a row
+ROW = 0.32  # minimum height of a base, in inches
+ROUNDING = 1e-6  # error allowed in probabilities
+GAP = 0.15  # between rows, as a fraction of a row
 
 
 @drawing
 def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
-    """The mean probability of each base over time: a row a base, all on one scale, so that no colour is needed."""
+    """The mean probability of each base over time: one row per base, all on one scale, so no colour is needed."""
     if result.curve.meta is None:
-        raise CorralError(f"{result.curve.name} is a base alone: there are no probabilities to draw")
+        raise CorralError(f"{result.curve.name} is a base alone, so there are no probabilities to draw")
     probabilities = result.probabilities.mean
     count = len(result.curve.bases)
     top = max(float(probabilities.max()), 1e-9)
@@ -63,7 +63,7 @@ def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
     heading(
         figure,
         [result.point.name, result.curve.name, at],
-        f"{replicates_of([result])}; every row goes from 0 to {top:.3g}, dotted: 1/{count}; numbers: at the end",
+        f"{replicates_of([result])}; every row goes from 0 to {top:.3g}, dotted: 1/{count}; numbers: final probability",
         size[0],
     )
     axes.set_xlabel("plays")
@@ -74,10 +74,10 @@ def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
 
 @drawing
 def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
-    """Mean plays of each base at the end, a bar for each meta-algorithm of one point."""
+    """Final mean plays of each base, one bar per meta-algorithm of one point."""
     metas = [result for result in results if result.curve.meta is not None]
     if not metas:
-        raise CorralError("there is no meta-algorithm among these curves: bases alone play only themselves")
+        raise CorralError("there is no meta-algorithm among these curves, so there are no plays of bases to draw")
     bases = list(dict.fromkeys(name for result in metas for name in result.curve.bases))
     at = metas[0].point.at
     labels = [wrapped_name(name, _wide(size)) for name in bases]
@@ -85,7 +85,7 @@ def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
     thick, handles = 0.84 / len(metas), []
     most = max(float(result.plays_of[-1].max()) for result in metas)
     for place, result in enumerate(metas):
-        # An SVG gives hatches the opacity of what they are on: they are drawn apart.
+        # An SVG gives hatches the opacity of what they are drawn on, so they are drawn separately.
         colour = look(result, 1)["color"]
         fill: dict[str, Any] = {"facecolor": colour, "alpha": 0.35}
         hatch: dict[str, Any] = {"facecolor": "none", "edgecolor": colour, "hatch": HATCHES[place % len(HATCHES)]}
@@ -112,24 +112,24 @@ def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
 
 
 def constant(result: Result) -> bool:
-    """Whether all bases were as likely at all times, so that there is nothing to see."""
+    """Whether all bases were equally likely at all times, so that there is nothing to see."""
     probabilities = result.probabilities
     return bool(np.ptp(probabilities.mean) < ROUNDING and not (probabilities.deviation > ROUNDING).any())
 
 
 def _height(size: Size, labels: Sequence[str], rows: int, bars: int) -> float:
-    """The figure's, or as much as the rows need."""
+    """The height of the figure: as given, or more if the rows need it."""
     row = max(ROW, 0.16 * bars, 0.15 * max(label.count("\n") + 1 for label in labels) + 0.06)
     return max(size[1], row * rows + 1.3)
 
 
 def _wide(size: Size) -> int:
-    """Signs in a line of a row's label."""
+    """Maximum number of characters in a line of a row's label."""
     return int(np.clip(4.5 * size[0], 14, 30))
 
 
 def _width(labels: Sequence[str]) -> float:
-    """About how many inches labels take."""
+    """Approximate width of the labels in inches."""
     return 0.075 * max(len(line) for label in labels for line in label.split("\n"))
 
 

@@ -14,7 +14,7 @@ from corral_core.runs import files
 from corral_core.suggestions import suggestion
 from corral_report.figures.style import INK, fixed_style
 
-# Nothing that changes from day to day or from version to version is written into files.
+# Files contain nothing that changes from day to day or from version to version.
 METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -24,7 +24,7 @@ FORMATS = tuple(METADATA)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the end of the name says how: .png, .svg or .pdf."""
+    """Write a figure; the extension sets the format: .png, .svg or .pdf."""
     kind = path.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
         raise CorralError(f"{path} cannot be drawn: there is no format {kind!r}{suggestion(kind, FORMATS)}")
@@ -35,7 +35,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def svg(figure: Figure) -> str:
-    """A picture for `Page.figure`: with the page's background, and its `currentColor` for text and axes."""
+    """The picture as SVG for `Page.figure`: transparent, with the page's `currentColor` for text and axes."""
     text = _bytes(figure, "svg", facecolor="none").decode()
     return re.sub(r"<[^>]*>", lambda tag: tag[0].replace(INK, "currentColor"), text)
 

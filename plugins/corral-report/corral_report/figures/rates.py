@@ -1,4 +1,4 @@
-"""How fast regret grows, beside what theory promises: slopes on axes that are both logarithmic."""
+"""How fast regret grows, next to what theory promises: slopes on two logarithmic axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from corral_report.figures.style import (
 )
 from corral_report.sizes import BROAD, Size
 
-LATER = 0.1  # a slope within one curve is fitted from this part of the horizon on
+LATER = 0.1  # within one curve, the slope is fitted from this fraction of the horizon on
 
 
 class Fit(NamedTuple):
@@ -37,7 +37,7 @@ class Fit(NamedTuple):
 def fit(plays: Array, means: Array) -> Fit | None:
     """Least squares on logarithms: ln(mean) = ln(constant) + slope ln(plays).
 
-    Means that are not positive are left out; None where fewer than two different plays remain.
+    Means that are not positive are left out; None if fewer than two different plays remain.
     """
     plays, means = np.asarray(plays, dtype=np.float64), np.asarray(means, dtype=np.float64)
     usable = (plays > 0) & (means > 0) & np.isfinite(means)
@@ -54,7 +54,7 @@ def rates_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
     if not results:
         raise CorralError("there is no curve to draw")
     if any(result.regret is None for result in results):
-        raise CorralError("rates are about regret, and nobody knows the regret of this run")
+        raise CorralError("rates need regret, which this run does not report")
     sweep = len({result.point.horizon for result in results}) > 1
     at = "" if sweep else results[0].point.at
     figure, axes = canvas(size)

@@ -1,4 +1,4 @@
-"""Regret against plays, and final regret against the horizon; reward where nobody knows the regret."""
+"""Regret against plays, and final regret against the horizon; reward if regret is unknown."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from corral_report.sizes import BROAD, Size
 
 BANDS = ("deviation", "error", "quantiles", "none")
 QUANTILES = (0.1, 0.9)
-NORMAL = 1.96  # a normal variable is this near to its mean, in standard deviations, with probability 0.95
+NORMAL = 1.96  # a normal variable is within so many standard deviations of its mean with probability 0.95
 
-MANY = 8  # of more curves than this, only those of metas are shaded
+MANY = 8  # with more curves than this, only those of metas are shaded
 
 Edges = tuple[Array, Array]
 
@@ -43,7 +43,7 @@ def regret_figure(
     run: Run | None = None,
     size: Size = BROAD,
 ) -> Figure:
-    """Mean regret against plays, for the curves of one point. `run` is needed for quantiles."""
+    """Mean regret against plays, for the curves of one point. The band of quantiles needs `run`."""
     check_band(results, band, scale)
     known = all(result.regret is not None for result in results)
     figure, axes = canvas(size)
@@ -91,12 +91,12 @@ def horizon_figure(
 def band_edges(
     result: Result, band: str, scale: float = 1.0, run: Run | None = None, known: bool = True
 ) -> Edges | None:
-    """Lower and upper edge over time, (points,) each; None where there is no band: one replicate has no spread."""
+    """Lower and upper edge over time, (checkpoints,) each; None if there is no band, as for a single replicate."""
     if band == "none" or result.replicates < 2:
         return None
     if band == "quantiles":
         if run is None:
-            raise CorralError("a band of quantiles needs the run: every replicate is read")
+            raise CorralError("a band of quantiles needs the run, because it reads every replicate")
         regret = known and result.regret is not None
         chunks = [record.regret if regret else record.reward for record in run.records(result)]
         low, high = np.quantile(np.concatenate([chunk for chunk in chunks if chunk is not None]), QUANTILES, axis=0)
@@ -117,12 +117,12 @@ def _final_edges(result: Result, band: str, scale: float, known: bool) -> tuple[
 
 
 def quantity(result: Result, known: bool) -> Moments:
-    """The regret where it is known of all curves of a picture; else the reward."""
+    """The regret if it is known for all curves of a picture, otherwise the reward."""
     return result.regret if known and result.regret is not None else result.reward
 
 
 def by_name(results: Sequence[Result]) -> Mapping[str, list[Result]]:
-    """The results of each curve, by horizon."""
+    """The results of each curve, sorted by horizon."""
     found: dict[str, list[Result]] = {}
     for result in sorted(results, key=lambda result: result.point.horizon):
         found.setdefault(result.curve.name, []).append(result)
@@ -130,19 +130,19 @@ def by_name(results: Sequence[Result]) -> Mapping[str, list[Result]]:
 
 
 def check_band(results: Sequence[Result], band: str, scale: float) -> None:
-    """Refuse what cannot be drawn."""
+    """Refuse results, bands and scales that cannot be drawn."""
     if not results:
         raise CorralError("there is no curve to draw")
     if band not in BANDS:
         raise CorralError(f"there is no band {band!r}{suggestion(band, BANDS)}")
     if not (np.isfinite(scale) and scale > 0):
-        raise CorralError(f"the scale of a band must be more than 0 and finite, not {scale}")
+        raise CorralError(f"the scale of a band must be positive and finite, not {scale}")
     if scale != 1 and band in ("quantiles", "none"):
-        raise CorralError(f"a scale goes with the bands deviation and error, not with {band}")
+        raise CorralError(f"a scale is allowed with the bands deviation and error, not with {band}")
 
 
 def replicates_of(results: Sequence[Result]) -> str:
-    """How many replicates the means are over."""
+    """The number of replicates behind the means, in words."""
     fewest, most = (extreme(result.replicates for result in results) for extreme in (min, max))
     if most == 1:
         return "One replicate"
@@ -159,7 +159,7 @@ def _meaning(band: str, scale: float) -> str:
 
 
 def _shaded(result: Result, results: Sequence[Result]) -> bool:
-    """Whether the curve has a band: too many bands hide each other."""
+    """Whether the curve has a band; too many bands would hide each other."""
     return not _only_metas(results) or result.curve.meta is not None
 
 
@@ -190,7 +190,7 @@ def _finish(
     final = "final " if horizon else ""
     space = " " if figure.get_figheight() > LOW else "\n"
     axes.set_ylabel(f"{final}{'regret' if known else 'reward'} (summed,{space}in units of reward)")
-    # The legend goes from the highest curve to the lowest, as they end.
+    # The legend lists curves by their final value, the highest first.
     names = sorted(drawn, key=lambda name: -drawn[name][1])
     room = legend(
         figure,

@@ -1,4 +1,4 @@
-"""How every picture looks: one fixed style, whatever the user's matplotlibrc says.
+"""The look of every picture: one fixed style, independent of the user's matplotlibrc.
 
 Colours are those of Okabe and Ito, "Color Universal Design", 2008, without yellow and black. Curves also differ in
 their dashes and markers, with cycles of 6, 5 and 11, so that the first 330 curves of a picture all look different.
@@ -27,17 +27,17 @@ from corral_report.sizes import Size
 
 P = ParamSpec("P")
 
-ROOM = 3.2  # inches that a legend leaves to the axes and their labels at least
-LOW = 3.8  # inches: a lower figure has no room for a long label in one line
-LINE = 0.16  # inches that a line of a heading takes
-USUAL = 2  # lines of a heading for which a figure has room
-INK = "#1b1b1d"  # not quite black, so that it can be told from other colours in an SVG
+ROOM = 3.2  # minimum width in inches that a legend leaves for the axes and their labels
+LOW = 3.8  # inches; a lower figure has no room for a long label on one line
+LINE = 0.16  # height of a line of a heading in inches
+USUAL = 2  # lines of a heading that fit without enlarging the figure
+INK = "#1b1b1d"  # not quite black, so that it differs from other colours in an SVG
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-# No dots: those are for theory.
+# No dotted lines: those are for theory.
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 2, 1, 2, 1, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo")
-WIDE, LONGEST = 34, 102  # characters of a line of a name, and of a whole name
+WIDE, LONGEST = 34, 102  # maximum characters of one line of a name, and of a whole name
 STYLE: dict[str, Any] = {
     "font.size": 9,
     "text.color": INK,
@@ -70,9 +70,9 @@ STYLE: dict[str, Any] = {
 
 @contextmanager
 def fixed_style() -> Iterator[None]:
-    """Matplotlib's defaults and ours; whatever held before holds again afterwards."""
+    """Use matplotlib's defaults and ours, and restore the previous settings afterwards."""
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # A sign that the font lacks shows as a box; in an SVG the reader's own fonts may have it.
+        # A character that the font lacks shows as a box; in an SVG the reader's own fonts may have it.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         matplotlib.rcdefaults()
         parameters: Any = matplotlib.rcParams
@@ -81,7 +81,7 @@ def fixed_style() -> Iterator[None]:
 
 
 def drawing(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """For functions that draw a figure. Everything gets its place once: solved again, places move in the last bit."""
+    """Decorator of functions that draw. The layout is solved once, because solving it again moves the last bits."""
 
     @functools.wraps(draw)
     def drawn(*arguments: P.args, **options: P.kwargs) -> Figure:
@@ -102,12 +102,12 @@ def canvas(size: Size) -> tuple[Figure, Axes]:
 
 
 def clean(text: str) -> str:
-    """Without line breaks and signs that cannot be printed."""
+    """Text without line breaks and unprintable characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split()) or "(no name)"
 
 
 def wrapped_name(name: str, wide: int = WIDE) -> str:
-    """A name in a few lines, broken after spaces, commas, hyphens and the like; the middle of a long one is cut out."""
+    """A name on a few lines, broken after spaces, commas, hyphens and so on; the middle of a long one is cut out."""
     name = clean(name)
     if len(name) > LONGEST:
         half = LONGEST // 2 - 1
@@ -121,20 +121,20 @@ def wrapped_name(name: str, wide: int = WIDE) -> str:
 
 
 def _parts(name: str, wide: int) -> Iterator[str]:
-    """What may stand on lines of their own; what is too long for one is broken after =, or anywhere."""
+    """The parts that may start a new line; a part that is too long is broken after =, or anywhere."""
     for part in re.findall(rf"[^ ,(/_-]+[ ,(/_-]{{0,2}}|[ ,(/_-]{{1,{wide}}}", name):
         yield from [part] if len(part.rstrip()) <= wide else re.findall(rf"[^=]{{1,{wide - 1}}}=?|=", part)
 
 
 def with_number(name: str, value: str) -> str:
-    """A name in a few lines and its number, which is not broken."""
+    """A name on a few lines and its number, which is never broken."""
     found = wrapped_name(name)
     fits = len(found.rpartition("\n")[2]) + len(value) + 2 <= WIDE
     return f"{found}:{' ' if fits else chr(10)}{value}"
 
 
 def look(result: Result, points: int) -> dict[str, Any]:
-    """CurveDescription and marker of a curve: the same in all pictures of a run. Metas are thicker than bases alone."""
+    """Line and marker of a curve: the same in all pictures of a run. Metas are thicker than bases alone."""
     place = [line.name for line in result.point.curves].index(result.curve.name)
     meta = result.curve.meta is not None
     return {
@@ -143,20 +143,20 @@ def look(result: Result, points: int) -> dict[str, Any]:
         "marker": MARKERS[place % len(MARKERS)],
         "linewidth": 2.6 if meta else 1.3,
         "markersize": 6 if meta else 4.5,
-        "markevery": 1 if points <= 8 else (0.025 * (place % 5), 0.125),  # in diagonals of the axes
+        "markevery": 1 if points <= 8 else (0.025 * (place % 5), 0.125),  # as fractions of the diagonal of the axes
         "zorder": 4 if meta else 3,
     }
 
 
 def thousands(value: float, _: object = None) -> str:
-    """A number on an axis, with thousands set apart; from ten millions on in millions."""
+    """A number on an axis, with separators between thousands; in millions from ten million on."""
     if abs(value) >= 1e7:
         return f"{value / 1e6:,.6g}M"
     return f"{0.0 if abs(value) < 1e-12 else value:,.7g}"
 
 
 def linear_axis(axis: Any, length: float, apart: float = 0.75, whole: bool = True) -> None:
-    """Round numbers, no nearer to each other than so many inches; whole ones for plays."""
+    """Ticks at round numbers, at least `apart` inches from each other; whole numbers for plays."""
     axis.set_major_locator(
         MaxNLocator(nbins=int(np.clip(length / apart, 1, 7)), steps=[1, 2, 2.5, 5, 10], integer=whole)
     )
@@ -164,7 +164,7 @@ def linear_axis(axis: Any, length: float, apart: float = 0.75, whole: bool = Tru
 
 
 def logarithmic_axis(axis: Any, low: float, high: float) -> None:
-    """Powers of ten, or 1, 2, 5 times them, or round numbers: whichever comes to three first."""
+    """Ticks at powers of ten, at 1, 3 or 1, 2, 5 times them, or at round numbers: the first with three ticks."""
     if low == high:
         low, high = low / 2, high * 2
     exponents = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
@@ -183,9 +183,9 @@ def logarithmic_axis(axis: Any, low: float, high: float) -> None:
 
 
 def heading(figure: Figure, of: Sequence[str], caption: str, room: float) -> None:
-    """The experiment, with its curve or swept point, and what is drawn: in lines that the room in inches allows.
+    """Write the experiment, its curve or swept point, and the caption, on lines that fit `room` inches.
 
-    The figure grows where there are more lines than usual.
+    The figure grows if there are more lines than usual.
     """
     wide = max(int((room - 0.2) * 13), 20)
     lines = textwrap.wrap(clean(", ".join(filter(None, of))), wide) + textwrap.wrap(
@@ -197,12 +197,12 @@ def heading(figure: Figure, of: Sequence[str], caption: str, room: float) -> Non
 
 
 def legend(figure: Figure, handles: Sequence[Any], names: Sequence[str]) -> float:
-    """Names beside the axes, or below where that leaves too little room; the figure grows until they fit.
+    """Write names next to the axes, or below them if there is too little room; the figure grows until they fit.
 
-    Returns the width in inches that the axes and their labels keep.
+    Returns the width in inches that remains for the axes and their labels.
     """
     width, height = figure.get_size_inches()
-    # A name that begins with an underscore would be left out: names are set afterwards.
+    # Matplotlib would leave out a name that begins with an underscore, so names are set afterwards.
     beside = figure.legend(handles, ["-"] * len(handles), loc="outside right upper")
     _write(beside, names)
     needs = _inches(figure, beside)
