@@ -106,7 +106,7 @@ def test_lists_keep_their_items(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_where_to_import_it_from_and_what_a_choice_may_be(capsys: pytest.CaptureFixture[str]) -> None:
     said = describe(capsys, "nested-dimension-infinite")
-    assert "  from corral_linucb.environments.infinite import InfiniteNested\n" in said
+    assert "  from corral_linucb import InfiniteNested\n" in said
     assert "ball or ellipsoid: the unit ball, or" in said
 
 

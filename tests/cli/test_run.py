@@ -171,7 +171,7 @@ def in_terminal(columns: int, *arguments: str) -> str:
 
 def test_a_terminal_of_eighty_columns() -> None:
     """A bar; no line is longer than the screen; no name is broken within a word."""
-    said = in_terminal(80, "run", "lower-bound-unknown-rate", "--horizon", "300", "--engine", "serial")
+    said = in_terminal(80, "run", "lower-bound-unknown-rate", "--horizon", "2000", "--engine", "serial")
     assert re.search(r"\d+%.*━", said)
     assert "━" not in in_terminal(80, "run", "lower-bound-unknown-rate", "--horizon", "30", "--quiet")
     lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said).replace("\r", "\n").split("\n")

@@ -156,7 +156,7 @@ class Assassin(Heard):
 
 def long_enough() -> list[Point]:
     """Chunks that take a second, so that a worker can be caught at one."""
-    return list(load_experiment("quickstart", replicates=2, horizon=8000).points)
+    return list(load_experiment("quickstart", replicates=2, horizon=12_000).points)
 
 
 def test_a_worker_that_dies_is_told_of_and_its_chunk_tried_once_more() -> None:

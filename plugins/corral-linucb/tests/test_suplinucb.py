@@ -200,7 +200,7 @@ def test_says_what_it_misses() -> None:
     base = SupLinUcb().resolve(FIXED)
     with pytest.raises(CorralError, match="needs the features of fixed arms; this environment shows none"):
         base.init(given_rows([base], {}, 2), np.random.default_rng(0))
-    with pytest.raises(CorralError, match=r"call resolve\(problem\) on it first"):
+    with pytest.raises(CorralError, match=r"call resolve\(problem\) first"):
         SupLinUcb(arms=2, dimension=2, noise=1, low=0, high=1, horizon=9, delta=0.1).init(
             given_rows([base], {}, 2), np.random.default_rng(0)
         )

@@ -256,8 +256,8 @@ def test_all_registered_claims_are_planned() -> None:
     names = [each.name for each in planned]
     assert {"linear-arms", "independent-arms", "epsilon-greedy", "known-bound", "lower-bound-sqrt"} <= set(names)
     assert "unknown-dimension" not in names, "it takes an hour"
-    rows = [each.stated.claims[0].of for each in planned if each.stated.claims[0].of.startswith("Table 1")]
+    items = [each.experiment.stated.claims[0].of for each in planned]
+    rows = [item for item in items if item.startswith("Table 1")]
     assert [row.split(", ")[1] for row in rows] == ["top row", "middle row", "bottom row"]
-    assert plan(["linear-arms"], quick=False)[0].experiment.points[0].replicates == 500, (
-        "the first figure, as the paper has it"
-    )
+    (figure,) = plan(["linear-arms"], quick=False)
+    assert figure.experiment.points[0].replicates == 500, "the first figure, as the paper has it"
