@@ -8,7 +8,7 @@ a meta-algorithm, in which mean rewards span [0, 1].
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import attrs
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from corral_core.errors import CorralError
 
 Array = NDArray[Any]
+Form = Literal["literal", "shape"]  # of a bound
 
 
 class Term(NamedTuple):
@@ -33,7 +34,7 @@ class Bound:
     literal: Callable[[Array], Array]
     shape: tuple[Term, ...]
 
-    def __call__(self, plays: Any, mode: str = "literal") -> Array:
+    def __call__(self, plays: Any, mode: Form = "literal") -> Array:
         """U at these numbers of plays; mode is `literal` or `shape`."""
         s = np.asarray(plays, dtype=np.float64)
         found = self.literal(s) if mode == "literal" else sum(c * s**alpha for c, alpha in self.shape)
@@ -54,7 +55,7 @@ class Bound:
 class BoundTable:
     """U_j(s) for all bases j, tabulated up to the plays needed so far; (bases, plays) with column 0 unused."""
 
-    def __init__(self, bounds: Sequence[Bound], mode: str = "literal") -> None:
+    def __init__(self, bounds: Sequence[Bound], mode: Form = "literal") -> None:
         self._bounds = bounds
         self._mode = mode
         self._table: Array = np.empty((len(bounds), 0))

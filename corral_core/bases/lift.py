@@ -29,7 +29,7 @@ from numpy.random import Generator
 from corral_core.errors import CorralError
 from corral_core.protocols.base import Base
 from corral_core.protocols.parameters import knobs
-from corral_core.protocols.problem import Feedback, Observation, Problem, Trajectory
+from corral_core.protocols.problem import Actions, Feedback, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows, object_array, snapshot
 
 
@@ -106,7 +106,7 @@ class _BesideArms:
 class LiftedFrom(Lifted):
     """A lifted base whose learners are made by a function; it is up to the caller where it can play."""
 
-    actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
+    actions: ClassVar[tuple[Actions, ...]] = ("finite", "ball", "ellipsoid")
     masks: ClassVar[bool] = True
 
     maker: Callable[[Problem], Any] = attrs.field(kw_only=True, metadata={"hidden": True})

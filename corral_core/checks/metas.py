@@ -14,7 +14,7 @@ from corral_core.checks.rules import Checks, broken, description_of, nothing_glo
 from corral_core.checks.streams import Streams, draw_by_rows
 from corral_core.checks.trial import fingerprint, named, unchanged
 from corral_core.metas.sampling import among
-from corral_core.protocols.meta import FeedbackKind, Meta, MetaProblem, NeedsBounds, Plays
+from corral_core.protocols.meta import FeedbackKind, Meta, MetaProblem, NeedsBounds, Players
 from corral_core.rows import Array
 from corral_core.selection.validation import choice_of, verdict_of
 
@@ -321,7 +321,7 @@ def extreme_gains_are_survived(case: MetaCase) -> None:
 DECLARED: dict[str, tuple[Any, ...]] = {
     "needs_horizon": (True, False),
     "needs_bounds": get_args(NeedsBounds),
-    "player": get_args(Plays),
+    "player": get_args(Players),
     "feedback": get_args(FeedbackKind),
 }
 

@@ -14,7 +14,7 @@ from corral_core.errors import CorralError, place, reason
 from corral_core.parsing import parameters
 from corral_core.registry.discovery import NAME
 
-Result = Literal["passed", "failed", "warning", "expected", "not run"]
+Status = Literal["passed", "failed", "warning", "expected", "not run"]
 
 
 class Broken(AssertionError):  # noqa: N818 - it is a finding, not an error
@@ -61,7 +61,7 @@ class Outcome:
 
     check: Check
     case: str
-    result: Result
+    result: Status
     why: str = ""
 
 

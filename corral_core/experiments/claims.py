@@ -28,7 +28,7 @@ undecided. corral-report judges claims; they do not affect what is played.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import attrs
 
@@ -37,7 +37,8 @@ from corral_core.parsing import check_keys, convert
 from corral_core.suggestions import suggestion
 
 WORDS = ("claims", "open", "quick", "band")  # the keys of an experiment file that are read here
-TESTS = ("less", "wider", "at_least", "at_most", "exponent", "either")
+Kind = Literal["less", "wider", "at_least", "at_most", "exponent", "either"]
+TESTS: tuple[Kind, ...] = get_args(Kind)
 FEWEST = 3  # minimum number of replicates for a standard deviation, and of horizons for an exponent
 
 
@@ -45,7 +46,7 @@ FEWEST = 3  # minimum number of replicates for a standard deviation, and of hori
 class ClaimTest:
     """One test of a claim; `either` contains several."""
 
-    kind: str
+    kind: Kind
     curves: tuple[str, ...] = ()
     limits: tuple[float, ...] = ()  # one per curve; empty if the test has no numbers
     at: str = ""  # the only point that is tested; empty: every point

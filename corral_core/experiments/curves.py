@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
 from corral_core.errors import CorralError
 from corral_core.experiments.grids import product
 from corral_core.experiments.source import bare
-from corral_core.parsing import build, check_keys, convert, shown
+from corral_core.parsing import build, check_keys, convert
 from corral_core.protocols.base import Base
 from corral_core.protocols.problem import Problem
 from corral_core.registry.discovery import Kind
 from corral_core.registry.names import get_registry
-from corral_core.selection.options import PRESETS, Options
+from corral_core.selection.options import PRESETS, Options, Preset
 from corral_core.simulation.curve import Curve
 
-ALONE = ("plain", "smooth", "both", "none")
+Alone = Literal["plain", "smooth", "both", "none"]
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:
@@ -97,15 +97,13 @@ def _label(name: str, values: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(shown)})" if shown else name
 
 
-def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tuple[str, Options]:
+def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tuple[Preset, Options]:
     """The preset a table names, with the options it sets."""
-    preset = convert(table.get("preset", preset), str, f"{where}: preset")
-    if preset not in PRESETS:
-        raise CorralError(f"{where}: preset must be {' or '.join(PRESETS)}, not {preset!r}")
+    found: Preset = convert(table.get("preset", preset), Preset, f"{where}: preset")
     own = table.get("options", {})
     if not isinstance(own, Mapping):
         raise CorralError(f"{where}: options must be a table")
-    return preset, build(Options, {**attrs.asdict(PRESETS[preset]), **own}, f"{where}: options")
+    return found, build(Options, {**attrs.asdict(PRESETS[found]), **own}, f"{where}: options")
 
 
 def curves_of(
@@ -168,8 +166,7 @@ def _of_metas(
 
 def _alone(how: Any, bases: list[tuple[str, Base]], where: str) -> list[Curve]:
     """Each base alone, played plainly or smoothed."""
-    if how not in ALONE:
-        raise CorralError(f"{where} must be {' or '.join(ALONE)}, not {shown(how)}")
+    how = convert(how, Alone, where)
     curves = []
     for label, base in bases:
         if how in ("plain", "both"):

@@ -14,7 +14,7 @@ from typing import ClassVar
 import attrs
 
 from corral_core.metas.corral import Corral
-from corral_core.protocols.meta import FeedbackKind, Plays
+from corral_core.protocols.meta import FeedbackKind, Players
 
 
 @attrs.frozen
@@ -22,5 +22,5 @@ class OriginalCorral(Corral):
     """CORRAL as first published: every base learns importance-weighted rewards every round."""
 
     name: ClassVar[str] = "original-corral"
-    player: ClassVar[Plays] = "plain"
+    player: ClassVar[Players] = "plain"
     feedback: ClassVar[FeedbackKind] = "importance-weighted"

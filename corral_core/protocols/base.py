@@ -17,7 +17,7 @@ from corral_core.bounds import Bound
 from corral_core.errors import CorralError
 from corral_core.protocols.named import Named
 from corral_core.protocols.parameters import fitted_names
-from corral_core.protocols.problem import ACTIONS, NEEDS, SAYABLE, SIZES, Feedback, Observation, Problem
+from corral_core.protocols.problem import ACTIONS, NEEDS, SAYABLE, SIZES, Actions, Feedback, Observation, Problem
 from corral_core.rows import Array
 
 
@@ -26,7 +26,7 @@ class Base(Named):
     """A bandit algorithm over rows. A policy is the minimum that determines how state s acts."""
 
     formula: ClassVar[str] = "none known"  # the bound, for people to read
-    actions: ClassVar[tuple[str, ...]] = ("finite",)
+    actions: ClassVar[tuple[Actions, ...]] = ("finite",)
     episodic: ClassVar[bool] = False
     masks: ClassVar[bool] = False  # respects masked action sets
     learns_from_others: ClassVar[bool] = False  # can learn from an action that it did not choose

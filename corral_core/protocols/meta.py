@@ -13,7 +13,7 @@ from corral_core.protocols.named import Named
 from corral_core.rows import Array, Rows
 
 NeedsBounds = Literal["none", "one", "every"]  # "one" bound that holds for all bases, or "every" base's own
-Plays = Literal["any", "plain", "smooth", "boosted"]  # how the bases of a meta are played
+Players = Literal["any", "plain", "smooth", "boosted"]  # how the bases of a meta are played
 FeedbackKind = Literal["raw", "importance-weighted", "shared"]
 
 
@@ -41,7 +41,7 @@ class Meta(Named):
 
     needs_horizon: ClassVar[bool] = True  # must know the number of rounds
     needs_bounds: ClassVar[NeedsBounds] = "none"
-    player: ClassVar[Plays] = "any"
+    player: ClassVar[Players] = "any"
     feedback: ClassVar[FeedbackKind] = "raw"
     clip: ClassVar[tuple[float, float]] = (0.0, 1.0)  # scaled rewards are clipped to this, before a bias
 

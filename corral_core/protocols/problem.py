@@ -26,7 +26,12 @@ NEEDS = {
 }
 
 
-ACTIONS = {"finite": "finitely many actions", "ball": "a ball of actions", "ellipsoid": "an ellipsoid of actions"}
+Actions = Literal["finite", "ball", "ellipsoid"]
+ACTIONS: dict[Actions, str] = {
+    "finite": "finitely many actions",
+    "ball": "a ball of actions",
+    "ellipsoid": "an ellipsoid of actions",
+}
 SAYABLE = ("noise", "low", "high", "step_low", "step_high")  # what a user may set if the environment does not know it
 SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than the problem has, never more
 
@@ -36,7 +41,7 @@ class Problem:
     """What an environment publishes; the experiment adds the horizon and delta."""
 
     environment: str = "this environment"
-    actions: Literal["finite", "ball", "ellipsoid"] = "finite"
+    actions: Actions = "finite"
     arms: int | None = None
     dimension: int | None = None  # of the features of arms; in an episode, of each arm in each state
     changing: bool = False  # the action set or the context changes from play to play, and every observation shows it

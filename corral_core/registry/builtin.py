@@ -1,4 +1,4 @@
-"""What the core itself brings, through the same hooks as any plugin."""
+"""What the core itself provides, through the same hooks as any plugin."""
 
 from corral_core.hookspecs import Entry, hookimpl
 

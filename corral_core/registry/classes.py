@@ -19,14 +19,14 @@ PROTOCOLS: dict[str, type[Any]] = {"base": Base, "environment": Environment, "me
 
 
 def check_class(cls: Any, kind: str | None = None) -> None:
-    """Refuse what is no class of this kind (of any kind, unless said), or is not finished."""
+    """Refuse what is not a class of this kind (default: of any kind), or is not complete."""
     wanted = tuple(PROTOCOLS.values()) if kind is None else (PROTOCOLS[kind],)
     if not inspect.isclass(cls) or not issubclass(cls, wanted):
         what = " or ".join(protocol.__name__ for protocol in wanted)
         raise CorralError(f"{getattr(cls, '__name__', cls)} is not a class derived from {what}")
     name = cls.__name__
     if missing := sorted(getattr(cls, "__abstractmethods__", ())):
-        raise CorralError(f"{name} does not define {' and '.join(missing)}, as it must")
+        raise CorralError(f"{name} does not define {' and '.join(missing)}")
     if not hasattr(cls, "name"):
         raise CorralError(f'{name} has no name; write name = "my-algo" in the class')
     if any(type(value).__name__ == "_CountingAttr" for value in vars(cls).values()):

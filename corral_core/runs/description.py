@@ -10,6 +10,7 @@ import attrs
 from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.guarantee import orders
 from corral_core.experiments.point import Point
+from corral_core.selection.options import PlayerName
 from corral_core.simulation.curve import Curve
 
 
@@ -20,7 +21,7 @@ class CurveDescription:
     name: str
     bases: tuple[str, ...]  # their labels; for a base alone, its own
     meta: str | None  # None for a base alone
-    player: str  # plain, smooth or boosted
+    player: PlayerName
     choices: tuple[str, ...]  # the parameters that the meta chose for itself, one sentence per parameter
     exponents: tuple[float, ...]  # exponents of T that theory promises, ascending; may be empty
 

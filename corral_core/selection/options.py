@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import attrs
 
+from corral_core.bounds import Form
 from corral_core.players.boosting import boosted
 from corral_core.players.plain import Played, plain
 from corral_core.players.smoothing import smooth
@@ -11,15 +14,18 @@ from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.parameters import parameter
 
+PlayerName = Literal["smooth", "plain", "boosted"]
+Preset = Literal["paper", "theory", "practice"]
+
 
 @attrs.frozen
 class Options:
     """How bases are played and judged."""
 
-    player: str = parameter(
+    player: PlayerName = parameter(
         "smooth",
         help="how a base is played: smooth (two plays per round), plain (one), or boosted (one per copy)",
-        validator=attrs.validators.in_(("smooth", "plain", "boosted")),
+        validator=attrs.validators.in_(get_args(PlayerName)),
     )
     copies: int = parameter(5, help="number of copies of a boosted base", validator=attrs.validators.ge(1))
     bias: float = parameter(
@@ -29,10 +35,10 @@ class Options:
     )
     base_test: bool = parameter(False, help="drop a base that breaks its own bound")
     restart: bool = parameter(False, help="restart a base whenever its probability threshold is halved")
-    bound: str = parameter(
+    bound: Form = parameter(
         "literal",
         help="which form of the bounds the bias and the test use",
-        validator=attrs.validators.in_(("literal", "shape")),
+        validator=attrs.validators.in_(get_args(Form)),
     )
 
     def played(self, base: Base) -> Played:
@@ -47,7 +53,7 @@ class Options:
         return {"smooth": 2, "plain": 1, "boosted": self.copies}[self.player]
 
 
-PRESETS = {
+PRESETS: dict[Preset, Options] = {
     "paper": Options(),
     "theory": Options(bias=1.0, base_test=True, restart=True),
     "practice": Options(player="plain"),
@@ -62,7 +68,7 @@ def options_for(meta: Meta | None, options: Options) -> Options:
     """
     if meta is None:
         return options
-    if meta.player not in ("any", options.player):
+    if meta.player != "any" and meta.player != options.player:
         options = attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
     if meta.feedback != "raw":
         options = attrs.evolve(options, bias=0.0, base_test=False, restart=False)

@@ -14,7 +14,7 @@ from corral_core.protocols.environment import Environment
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array
-from corral_core.selection.options import PRESETS
+from corral_core.selection.options import PRESETS, Preset
 from corral_core.selection.round import Ticket
 from corral_core.selection.selection import Selection
 from corral_core.simulation.curve import Curve
@@ -86,7 +86,7 @@ def try_out(
     horizon: int,
     rows: int = 32,
     seed: int = 1,
-    preset: str = "practice",
+    preset: Preset = "practice",
 ) -> Record:
     """Play a base alone, or a meta-algorithm over several, in an environment: the quickest way to try them out."""
     if preset not in PRESETS:

@@ -125,7 +125,7 @@ WRONG = [
     ("more", "[compare]\nmetas = { name = 'exp3p' }", "compare.metas must be a list of tables"),
     ("more", "[compare]\npresets = 'theory'", "compare.presets must be a list"),
     ("more", "[compare]\npresets = ['theorie']", "preset must be paper or theory or practice, not 'theorie'"),
-    ("more", "[compare]\nmetas = [{ name = 'exp3p', preset = 1 }]", "preset must be a string"),
+    ("more", "[compare]\nmetas = [{ name = 'exp3p', preset = 1 }]", "preset must be paper or theory or practice"),
     # horizon and replicates
     *[("top", f"horizon = {wrong}", "horizon must be") for wrong in ("0", "-5", "2.5", "true", "1e3", "nan", HUGE)],
     *[
@@ -154,7 +154,7 @@ WRONG = [
     ("meta", 'name = "exp3p"\np = "2/sqrt(T)\\n"', "p must be"),
     ("more", "[options]\nbias = 1.5", "bias"),
     ("more", "[options]\nbias = -0.5", "bias"),
-    ("more", "[options]\nplayer = 'rough'", "player must be in"),
+    ("more", "[options]\nplayer = 'rough'", "player must be smooth or plain or boosted"),
     ("more", "[options]\nplayer = 'boosted'\ncopies = 0", "copies"),
     # grids
     ("base", 'name = "ucb"\ngrid = { scale = [] }', "is an empty grid"),

@@ -94,7 +94,7 @@ def test_a_target_is_imported_when_it_is_loaded(package: Path) -> None:
     ("kind", "target", "sentence"),
     [
         ("environment", "Sheep", "Sheep is not a class derived from Environment"),
-        ("base", "Egg", "Egg does not define act and init and learn and policy, as it must"),
+        ("base", "Egg", "Egg does not define act and init and learn and policy"),
         ("base", "Lamb", "Lamb has parameters of its own; write @attrs.frozen above the class"),
         ("base", "fitted", "fitted is not a class derived from Base"),
     ],

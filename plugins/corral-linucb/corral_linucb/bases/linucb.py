@@ -39,6 +39,7 @@ from numpy.random import Generator
 
 from corral_core import Array, Bound, Feedback, Observation, Pick, Rows
 from corral_core.bases.policies import arm_type
+from corral_core.protocols.problem import Actions
 from corral_linucb.secular import maximise, maximise_ellipsoid
 
 
@@ -61,7 +62,7 @@ class LinUcb(Optimistic):
     """Optimism over a confidence ellipsoid (LinUCB, OFUL)."""
 
     name: ClassVar[str] = "linucb"
-    actions: ClassVar[tuple[str, ...]] = ("finite", "ball", "ellipsoid")
+    actions: ClassVar[tuple[Actions, ...]] = ("finite", "ball", "ellipsoid")
 
     def bound(self, delta: float) -> Bound:
         finite = self.resolved.actions == "finite"

@@ -21,6 +21,7 @@ import attrs
 import numpy as np
 
 from corral_core import Array, parameter
+from corral_core.protocols.problem import Actions
 from corral_linucb.bases.linucb import LinUcb
 
 
@@ -37,7 +38,7 @@ class QuadraticLinUcb(LinUcb):
 
     name: ClassVar[str] = "quadratic-linucb"
     formula: ClassVar[str] = "the bound of LinUCB in d (d + 1)/2 dimensions, or d (d + 3)/2 with `linear`"
-    actions: ClassVar[tuple[str, ...]] = ("finite",)
+    actions: ClassVar[tuple[Actions, ...]] = ("finite",)
 
     linear: bool = parameter(False, help="use the features themselves as well as their products")
 
