@@ -110,7 +110,10 @@ class Plugins:
             candidate = Candidate(*_identity(entry))
             self._candidates.append(candidate)
             aliases = {normal(candidate.name), normal(entry.name)}
-            if aliases & unwanted.keys():
+            if normal(candidate.name) == CORE:
+                candidate.status = "failed"
+                candidate.problems.append("it is ignored: the name of its distribution belongs to Corral itself")
+            elif aliases & unwanted.keys():
                 candidate.status = "disabled"
                 for alias in aliases:
                     unmatched.pop(alias, None)

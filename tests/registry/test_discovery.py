@@ -156,6 +156,15 @@ def test_a_name_that_two_claim_is_neithers_and_one_of_the_core_stays_the_cores(w
     )
 
 
+def test_no_plugin_can_be_the_core(write: Write) -> None:
+    plugins = Plugins([write("Core", GOOD)])
+    assert (only(plugins).status, only(plugins).problems) == (
+        "failed",
+        ("it is ignored: the name of its distribution belongs to Corral itself",),
+    )
+    assert names(plugins, "environment") == []
+
+
 def test_two_entry_points_of_one_name_both_load(write: Write) -> None:
     plugins = Plugins([write("zoo", bases("Entry('a', 'b', 'm:a')")), write("zoo", GOOD)])
     assert [record.status for record in plugins.records()] == ["loaded"] * 3
