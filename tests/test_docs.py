@@ -215,8 +215,8 @@ SHEEP = "Entry('sheep', 'One', 'nowhere:Sheep')"
         (
             "failed",
             "corral_protocol = 99",
-            "corral-herd was written for protocol 99 of Corral, and corral-core 0.1.0 has protocol 1; install versions "
-            "that go together",
+            "corral-herd was written for protocol 99 of Corral, and corral-core 0.1.0 has protocol 1; upgrade "
+            "corral-core",
         ),
         (
             "loaded",

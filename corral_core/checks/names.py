@@ -13,7 +13,7 @@ from corral_core.checks.experiments import ExperimentCase
 from corral_core.errors import CorralError, place, reason
 from corral_core.experiments.source import is_file
 from corral_core.protocols.environment import Environment
-from corral_core.registry.discovery import Kind, Plugin, Registered, normal
+from corral_core.registry.discovery import Kind, Plugin, Registered, normal_plugin
 from corral_core.registry.names import Registry, get_registry
 
 CHECKED: tuple[Kind, ...] = ("base", "meta", "environment", "experiment")
@@ -35,7 +35,7 @@ def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registr
         return [Subject("experiment", name, [ExperimentCase(name)])]
     registry = registry or get_registry()
     found = [entry for entry in registry.find(name) if entry.kind != "engine"]
-    if ":" in name and not found:
+    if ":" in name and not found and plugin_called(name.rpartition(":")[0], registry) is None:
         return [_at(name, within)]
     subjects = [_registered(entry, within, registry) for entry in found]
     if not subjects and (record := plugin_called(name, registry)):
@@ -51,12 +51,8 @@ def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registr
 
 def plugin_called(name: str, registry: Registry) -> Plugin | None:
     """The plugin of this name, with or without the prefix `corral-`."""
-    wanted = {"corral-core" if normal(name) == "core" else normal(name), f"corral-{normal(name)}"}
-    return next((record for record in registry.plugins.records() if _distribution(record) in wanted), None)
-
-
-def _distribution(record: Plugin) -> str:
-    return "corral-core" if record.name == "core" else normal(record.name)
+    wanted = {normal_plugin(name), normal_plugin(f"corral-{name}")}
+    return next((record for record in registry.plugins.records() if normal_plugin(record.name) in wanted), None)
 
 
 def _registered(entry: Registered, within: Sequence[Environment], registry: Registry) -> Subject:

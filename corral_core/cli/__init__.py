@@ -16,7 +16,7 @@ import typer.core
 from corral_core import __version__
 from corral_core.engines.machine import ONE_THREAD
 from corral_core.errors import CorralError, Interrupted, warn_plainly
-from corral_core.registry.discovery import Candidate, Plugins
+from corral_core.registry.discovery import CORE, Candidate, Plugins, normal_plugin
 from corral_core.registry.names import get_registry
 
 # In the order of the help text. Each module has a function register(app).
@@ -42,7 +42,7 @@ class Group(typer.core.TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.qualified: dict[str, Any] = {}  # the commands of plugins, such as corral-report:plot
-        self.contested: dict[str, list[str]] = {}  # the plugins that claim a command, if there are several
+        self.owners: dict[str, list[str]] = {}  # the plugins that claim a command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in self.contested:
@@ -51,24 +51,34 @@ class Group(typer.core.TyperGroup):
                 f"the command {cmd_name} is provided by {' and '.join(plugins)}; write "
                 f"{' or '.join(f'corral {plugin}:{cmd_name}' for plugin in plugins)}"
             )
-        command = super().get_command(ctx, cmd_name) or self.qualified.get(cmd_name)
+        plugin, _, name = cmd_name.rpartition(":")
+        if normal_plugin(plugin) == CORE:
+            return super().get_command(ctx, name)
+        command = super().get_command(ctx, cmd_name) or self.qualified.get(f"{normal_plugin(plugin)}:{name}")
         if command is None and (missing := get_registry().missing("command", cmd_name)):
             raise CorralError(missing)
         return command
 
     def add_from_plugin(self, plugin: Candidate, name: str, command: Any) -> None:
         """Add a command of a plugin. The core keeps its names; a name that two plugins claim goes to neither."""
-        owners = {each: key.rpartition(":")[0] for key, each in self.qualified.items() if key.endswith(f":{name}")}
-        if name in self.commands and self.commands[name] not in owners:
+        key, owners = f"{normal_plugin(plugin.name)}:{name}", self.owners.get(name, [])
+        if name in self.commands and not owners:
             plugin.problems.append(f"the command {name} is ignored: the name belongs to the core")
-            return
-        self.qualified[f"{plugin.name}:{name}"] = command
-        plugin.brings.setdefault("command", []).append(name)
-        if owners:
-            self.contested[name] = sorted({*owners.values(), plugin.name})
-            self.commands.pop(name, None)
+        elif key in self.qualified:
+            plugin.problems.append(f"the command {name} is registered twice; the second one is ignored")
         else:
-            self.commands[name] = command
+            self.qualified[key] = command
+            plugin.brings.setdefault("command", []).append(name)
+            self.owners[name] = [*owners, plugin.name]
+            if owners:
+                self.commands.pop(name, None)
+            else:
+                self.commands[name] = command
+
+    @property
+    def contested(self) -> dict[str, list[str]]:
+        """The commands that several plugins claim, and these plugins."""
+        return {name: owners for name, owners in self.owners.items() if len(owners) > 1}
 
 
 def new_app() -> typer.Typer:

@@ -110,7 +110,7 @@ class Plugins:
             candidate = Candidate(*_identity(entry))
             self._candidates.append(candidate)
             aliases = {normal(candidate.name), normal(entry.name)}
-            if normal(candidate.name) == CORE:
+            if normal_plugin(candidate.name) == CORE:
                 candidate.status = "failed"
                 candidate.problems.append("it is ignored: the name of its distribution belongs to Corral itself")
             elif aliases & unwanted.keys():
@@ -213,31 +213,30 @@ class Plugins:
 
 def installed_entry_points(problems: list[str]) -> Iterator[EntryPoint]:
     """The entry points of the group `corral`. What cannot be read is skipped, with a sentence in `problems`."""
-    used: dict[str, str] = {}  # versions, by the normal name of the distribution
+    used: dict[str, str] = {}  # versions, by the normal name of the distribution: the first one found is in use
     for distribution in distributions():
+        name, version = _name_and_version(distribution)
+        first = used.setdefault(normal(name), version)
         try:
             entries = [entry for entry in distribution.entry_points if entry.group == "corral"]
         except Exception:
-            problems.append(f"{_distribution_name(distribution)} is skipped: its entry_points.txt cannot be read")
+            problems.append(f"{name} {version} is skipped: its entry_points.txt cannot be read")
             continue
-        if not entries:
-            continue
-        name, version = _identity(entries[0])
-        if normal(name) not in used:
-            used[normal(name)] = version
+        if entries and first is version:
             yield from entries
-        elif used[normal(name)] != version:
-            problems.append(
-                f"{name} is installed twice, as {used[normal(name)]} (in use) and {version}; uninstall one of them"
-            )
+        elif entries and first != version:
+            problems.append(f"{name} is installed twice, as {first} (in use) and {version}; uninstall one of them")
 
 
-def _distribution_name(distribution: Distribution) -> str:
-    """The name of a distribution whose metadata may be damaged."""
+def _name_and_version(distribution: Distribution) -> tuple[str, str]:
+    """From the name of its folder, which is quick to read; a distribution without one has metadata."""
+    folder = str(getattr(distribution, "_path", "")).replace("\\", "/").rpartition("/")[2]
+    if parts := re.fullmatch(r"(.+?)-([^-]+?)(?:-.*)?\.(?:dist|egg)-info", folder):
+        return parts[1].replace("_", "-"), parts[2]
     try:
-        return f"{distribution.name} {distribution.version}"
+        return distribution.name or folder, distribution.version or "unknown"
     except Exception:
-        return str(getattr(distribution, "_path", "a distribution without a name"))
+        return folder or "a distribution without a name", "unknown"
 
 
 def _other_protocol(plugin: str, module: object) -> str | None:
@@ -245,9 +244,10 @@ def _other_protocol(plugin: str, module: object) -> str | None:
     declared = getattr(module, "corral_protocol", 1)
     if type(declared) is int and declared == hookspecs.PROTOCOL:
         return None
+    newer = isinstance(declared, int) and declared > hookspecs.PROTOCOL
     return (
         f"{plugin} was written for protocol {declared!r} of Corral, and corral-core {__version__} has protocol "
-        f"{hookspecs.PROTOCOL}; install versions that go together"
+        f"{hookspecs.PROTOCOL}; upgrade {'corral-core' if newer else plugin}"
     )
 
 
@@ -274,6 +274,11 @@ def _identity(entry: EntryPoint) -> tuple[str, str]:
 def normal(name: str) -> str:
     """The normal form of a distribution's name, the same for all its spellings."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def normal_plugin(name: str) -> str:
+    """The normal form of a plugin's name; the core also has the name of its distribution."""
+    return CORE if normal(name) == "corral-core" else normal(name)
 
 
 def _problem(entry: object) -> str | None:

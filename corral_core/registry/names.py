@@ -8,15 +8,19 @@ from __future__ import annotations
 import difflib
 import functools
 import pkgutil
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from corral_core.errors import CorralError, place, reason
-from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered, normal
-from corral_core.registry.known import known
-from corral_core.suggestions import suggestion
+from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered, normal, normal_plugin
+from corral_core.registry.known import PROVIDED, known
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+
+CLOSE = 0.75  # how similar a name must be to be suggested; all our plugins begin alike
+MOST_NAMES = 8  # that a sentence lists
 
 
 class Registry:
@@ -86,41 +90,60 @@ class Registry:
         for kind in KINDS:
             if missing := self.missing(kind, name):
                 return missing
-        names = sorted({entry.name for kind in KINDS if kind != "engine" for entry in self.entries(kind)})
-        near = difflib.get_close_matches(name.lower(), names)
-        hint = suggestion(name.lower(), names) if near else "; see corral list-bases, list-metas, ..."
-        return f"there is nothing called {name}{hint}"
+        if normal_plugin(name) in self._installed:
+            return f"{name} is a plugin; see corral plugins"
+        if ":" in name:
+            return f"there is nothing called {name}{self._elsewhere(KINDS, name)}"
+        names = {entry.name for entry in self._entries if entry.kind != "engine"} | set(self._installed.values())
+        near = difflib.get_close_matches(name.lower(), sorted(names), cutoff=CLOSE)
+        hint = f"did you mean {' or '.join(near)}?" if near else "see corral list-bases, list-metas, ..."
+        return f"there is nothing called {name}; {hint}"
+
+    @property
+    def _installed(self) -> dict[str, str]:
+        """The installed plugins, by the normal form of their names."""
+        return {normal_plugin(record.name): record.name for record in self.plugins.records()}
 
     def _called(self, kind: Kind, name: str) -> list[Registered]:
         plugin, qualified, bare = name.rpartition(":")
         found = [entry for entry in self._entries if entry.kind == kind and entry.name == bare]
-        return [entry for entry in found if normal(entry.plugin) == normal(plugin)] if qualified else found
+        return (
+            [entry for entry in found if normal_plugin(entry.plugin) == normal_plugin(plugin)] if qualified else found
+        )
 
     def _unknown(self, kind: Kind, name: str) -> str:
         if missing := self.missing(kind, name):
             return missing
         if others := self.find(name):
             return f"{name} is {' and '.join(_one(other.kind) for other in others)}, not {_one(kind)}"
-        here = [entry.name for entry in self.entries(kind)]
-        plugin, qualified, bare = name.rpartition(":")
-        if qualified:
-            return f"there is no {kind} {name}{self._elsewhere(kind, plugin, bare)}"
+        if ":" in name:
+            return f"there is no {kind} {name}{self._elsewhere((kind,), name)}"
+        here = sorted({entry.name for entry in self.entries(kind)})
         elsewhere = known(kind)
         near = difflib.get_close_matches(name.lower(), here)
         hints = near or [f"{each} of {elsewhere[each]}" for each in difflib.get_close_matches(name.lower(), elsewhere)]
         if hints:
             return f"there is no {kind} {name}; did you mean {' or '.join(hints)}?"
+        if len(here) > MOST_NAMES:
+            return f"there is no {kind} {name}; see corral list-{kind}s"
         if here:
             return f"there is no {kind} {name}; there are {', '.join(here)}"
         return f"there is no {kind} {name}, nor any other; corral-mab provides some (pip install corral-mab)"
 
-    def _elsewhere(self, kind: Kind, plugin: str, bare: str) -> str:
+    def _elsewhere(self, kinds: Sequence[Kind], name: str) -> str:
         """The end of a sentence about a qualified name that is unknown."""
-        installed = {normal(record.name): record.name for record in self.plugins.records()}
-        if normal(plugin) not in installed:
-            return f"; no plugin {plugin} is installed{suggestion(plugin, installed.values(), otherwise='')}"
-        provided = [entry.name for entry in self.entries(kind) if normal(entry.plugin) == normal(plugin)]
-        return suggestion(bare, provided, otherwise=f"; {plugin} provides {', '.join(provided) or f'no {kind}'}")
+        plugin, _, bare = name.rpartition(":")
+        if normal_plugin(plugin) not in self._installed:
+            if normal(plugin) in PROVIDED:
+                return f"; {plugin} is not installed (pip install {plugin})"
+            near = difflib.get_close_matches(normal(plugin), [*self._installed, *PROVIDED], n=1, cutoff=CLOSE)
+            return f"; no plugin {plugin} is installed" + (f", did you mean {near[0]}?" if near else "")
+        mine = [entry for kind in kinds for entry in self.entries(kind)]
+        mine = [entry for entry in mine if normal_plugin(entry.plugin) == normal_plugin(plugin)]
+        if near := difflib.get_close_matches(bare, [entry.name for entry in mine]):
+            return f"; did you mean {' or '.join(f'{plugin}:{each}' for each in near)}?"
+        what = f"{kinds[0]} of that name" if len(kinds) == 1 else "such thing"
+        return f"; {plugin} provides no {what}, see corral plugins"
 
 
 def experiment_file(entry: Registered) -> Traversable:

@@ -90,7 +90,7 @@ def test_an_expected_failure(lopsided: str, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("uniforn",), "there is nothing called uniforn; did you mean uniform or uniform-play?"),
+        (("uniforn",), "there is nothing called uniforn; did you mean uniform?"),
         (("far-away",), "the base far-away comes with corral-absent, which is not installed"),
         (("nowhere:Thing",), "nowhere:Thing cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
         (("json:dumps",), "only a base, environment or meta, or a class of one, can be checked, not <function dumps"),

@@ -166,8 +166,8 @@ def test_what_is_wrong_is_told(site: Path) -> None:
     assert (told["corral-future"]["status"], told["corral-future"]["problems"]) == (
         "failed",
         [
-            "corral-future was written for protocol 99 of Corral, and corral-core 0.1.0 has protocol 1; install "
-            "versions that go together"
+            "corral-future was written for protocol 99 of Corral, and corral-core 0.1.0 has protocol 1; upgrade "
+            "corral-core"
         ],
     )
 
@@ -175,12 +175,14 @@ def test_what_is_wrong_is_told(site: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("corral-mab:ucbb", "there is no base corral-mab:ucbb; did you mean ucb or ucb1?"),
+        ("corral-mab:ucbb", "there is no base corral-mab:ucbb; did you mean corral-mab:ucb or corral-mab:ucb1?"),
         (
             "corral-mba:ucb",
-            "there is no base corral-mba:ucb; no plugin corral-mba is installed; did you mean corral-mab",
+            "there is no base corral-mba:ucb; no plugin corral-mba is installed, did you mean corral-mab?",
         ),
-        ("corral-mab:zzz", "there is no base corral-mab:zzz; corral-mab provides"),
+        ("corral-mab:zzz", "corral-mab provides no base of that name, see corral plugins"),
+        ("corral_mab:zzz", "corral_mab provides no base of that name, see corral plugins"),
+        ("corral-core:ucb", "corral-core provides no base of that name, see corral plugins"),
         (":ucb", "there is no base :ucb"),
         ("corral-mab:", "there is no base corral-mab:"),
     ],

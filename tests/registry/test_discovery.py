@@ -181,10 +181,8 @@ def test_one_module_behind_two_entry_points_registers_once(write: Write) -> None
 @pytest.mark.parametrize("declared", ["2", "'1'", "None", "True"])
 def test_a_plugin_for_another_protocol_is_refused_in_one_sentence(write: Write, declared: str) -> None:
     plugins = Plugins([write("zoo", f"corral_protocol = {declared}\n" + GOOD)])
-    said = (
-        f"zoo was written for protocol {declared} of Corral, and corral-core {__version__} has protocol 1; install "
-        "versions that go together"
-    )
+    older = "corral-core" if declared == "2" else "zoo"
+    said = f"zoo was written for protocol {declared} of Corral, and corral-core {__version__} has protocol 1; upgrade {older}"
     assert (only(plugins).status, only(plugins).problems) == ("failed", (said,))
     assert names(plugins, "environment") == []
 
