@@ -1,4 +1,4 @@
-"""Regret bounds U(s, delta), and the rates and guarantees that follow from them.
+"""Regret bounds U(s, delta).
 
 A base's bound has two forms: *literal*, with the constants of its source, and a *shape*, the sum of terms c s^alpha
 that the analysis of Stochastic CORRAL works with. Both are in raw reward units; `scaled` turns them into the units of

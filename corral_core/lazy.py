@@ -26,7 +26,9 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
             return sorted(public_names(package))
         if name.startswith("__") or name not in public_names(package):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(public_names(package)[name]), name)
+        found = getattr(import_module(public_names(package)[name]), name)
+        setattr(sys.modules[package], name, found)  # the next access does not come here
+        return found
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *public_names(package)})

@@ -1,8 +1,8 @@
 """Generate the reference pages from the code: `python docs/generate.py`.
 
-They show the command line and the catalogue of the core and of the plugins in this repository, whatever else is
-installed. Both are built from the objects themselves, not from printed output, so they do not depend on the width of
-the terminal or the version of typer.
+They show the command line, the catalogue and the public API of the core and of the plugins in this repository,
+whatever else is installed. They are built from the objects themselves, not from printed output, so they do not depend
+on the width of the terminal or the version of typer.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 def command_line_page(plugins: Plugins) -> str:
     """Every command: its usage, what it does, its arguments and options."""
     group = command_line(plugins)
-    owners = {name: record.name for record in plugins.records() for name in record.brings.get("command", ())}
+    owners = {name: record.name for record in plugins.records() for name in record.provides.get("command", ())}
     commands = list(walk(group, ""))
     rows = []
     for name, command in commands:
@@ -277,9 +277,11 @@ def api_page() -> str:
     """The public names of the core, in the groups of `corral_core/__init__.pyi`."""
     introduction = (
         "Import these names from `corral_core`; they are loaded on first use. Deeper paths are internal and may "
-        "change. The pages for authors name the few other modules that you can rely on: `corral_core.testing`, "
-        "`corral_core.checks`, and the starting points in `corral_core.bases` and `corral_core.environments`. Import "
-        "the classes of a plugin from its package in the same way: `from corral_mab import Ucb`."
+        "change. The pages for authors name the few other modules that you can rely on: `corral_core.testing` and "
+        "`corral_core.checks`; the starting points in `corral_core.bases` and `corral_core.environments`; "
+        "`corral_core.metas.sampling` for metas, `corral_core.engines.engine` for engines, and "
+        "`corral_core.analysis.statistics`. Import the classes of a plugin from its package in the same way: "
+        "`from corral_mab import Ucb`."
     )
     parts = []
     for title, names in api_groups():

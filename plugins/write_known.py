@@ -50,7 +50,7 @@ def text() -> str:
         if name not in found or found[name].problems:
             sys.exit(f"{name} is not installed or has problems: see corral plugins")
         lines.append(f'    "{name}": {{\n')
-        for kind, provided in found[name].brings.items():
+        for kind, provided in found[name].provides.items():
             lines.append(f'        "{kind}": [\n')
             lines += [f'            "{each}",\n' for each in provided]
             lines.append("        ],\n")

@@ -97,7 +97,7 @@ def test_every_command_hook_and_registered_name_is_documented() -> None:
     ours = {"core", *(path.name for path in (ROOT / "plugins").iterdir())}
     commands = [name.replace("_", "-") for name in COMMANDS]
     for record in registry.plugins.records():
-        commands += record.brings.get("command", ()) if record.name in ours else ()
+        commands += record.provides.get("command", ()) if record.name in ours else ()
     names = [entry.name for kind in KINDS for entry in registry.entries(kind) if entry.plugin in ours]
     assert {"corral", "serial", "ucb", "linucb", "quickstart"} <= set(names)
     assert undocumented([*commands, *HOOKS, *names], text) == []
@@ -141,7 +141,7 @@ def test_the_plugin_of_the_hooks_page_works_installed(tmp_path: Path) -> None:
         each for each in json.loads(corral(tmp_path, "plugins", "--json").stdout) if each["name"] == "corral-herd"
     ]
     assert (herd["status"], herd["problems"]) == ("loaded", [])
-    assert set(herd["brings"]) == {*KINDS, "command"}
+    assert set(herd["provides"]) == {*KINDS, "command"}
     runs = []
     for options in (["--engine", "shortest-first"], ["--workers", "2"]):
         ran = corral(tmp_path, "run", "graze", "--json", *options)

@@ -92,7 +92,7 @@ def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | 
         fitting = []
         for case in (BaseCase(base, environment) for environment in places):
             try:
-                case.base  # noqa: B018 - it is resolved on first access
+                case.resolve()
             except CorralError as refused:
                 if not refusal or case.environment.problem.episodic == base.episodic:
                     refusal = str(refused)

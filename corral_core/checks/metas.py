@@ -79,6 +79,10 @@ class Contest:
             broken(f"probabilities must have the shape (bases, rows) = {wanted}, not {shown(found)}")
         return found
 
+    def check_chances(self) -> None:
+        """Broken if the probabilities have the wrong shape."""
+        _ = self.chances
+
     def round(self, gain: Array | None = None) -> tuple[Array, Array | None]:
         """Choose, gain, update. Returns the chosen bases and their probabilities."""
         chosen, probability = self.choose()
@@ -130,9 +134,9 @@ def draws_have_rows_first(case: MetaCase) -> None:
 def shapes(case: MetaCase) -> None:
     """`choose` returns one base and probability per row, `probabilities` (bases, rows), `update` None or a Verdict."""
     contest = case.contest()
-    contest.chances  # noqa: B018 - it is checked on access
+    contest.check_chances()
     contest.run()
-    contest.chances  # noqa: B018
+    contest.check_chances()
 
 
 @demand(first=True)

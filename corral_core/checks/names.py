@@ -39,9 +39,9 @@ def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registr
         return [_at(name, within)]
     subjects = [_registered(entry, within, registry) for entry in found]
     if not subjects and (record := plugin_called(name, registry)):
-        brought = [entry for kind in CHECKED for entry in registry.entries(kind) if entry.plugin == record.name]
+        provided = [entry for kind in CHECKED for entry in registry.entries(kind) if entry.plugin == record.name]
         subjects = [Subject("plugin", record.name, [], record.problems)] if record.problems else []
-        subjects += [_registered(entry, within, registry) for entry in brought]
+        subjects += [_registered(entry, within, registry) for entry in provided]
         if not subjects:
             raise CorralError(f"the plugin {record.name} provides nothing that can be checked")
     if not subjects:

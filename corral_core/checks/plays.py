@@ -22,7 +22,7 @@ demand = PLAYS.demand
 @demand(first=True)
 def fits_or_refuses(case: BaseCase) -> None:
     """`resolve` fits the base to the problem, or refuses with a CorralError: one sentence."""
-    case.base  # noqa: B018 - it is resolved on first access
+    case.resolve()
 
 
 @demand(first=True)

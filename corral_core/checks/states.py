@@ -128,7 +128,7 @@ def others_can_teach_it(case: BaseCase) -> None:
 
 
 @demand()
-def growth_is_reckoned(case: BaseCase) -> None:
+def growth_is_estimated(case: BaseCase) -> None:
     """If a state grows with plays, `history_bytes(plays)` is about the number of bytes that they add per learner."""
     trial = case.trial()
     try:

@@ -39,6 +39,10 @@ class BaseCase:
     def problem(self, horizon: int = HORIZON) -> Problem:
         return attrs.evolve(self.environment.problem, horizon=horizon, delta=1 / (horizon + 1))
 
+    def resolve(self) -> None:
+        """Raise an error if the base does not fit the environment."""
+        _ = self.base
+
     @cached_property
     def base(self) -> Base:
         """The base, fitted to the environment."""

@@ -68,7 +68,7 @@ class Group(typer.core.TyperGroup):
             plugin.problems.append(f"the command {name} is registered twice; the second one is ignored")
         else:
             self.qualified[key] = command
-            plugin.brings.setdefault("command", []).append(name)
+            plugin.provides.setdefault("command", []).append(name)
             self.owners[name] = [*owners, plugin.name]
             if owners:
                 self.commands.pop(name, None)

@@ -25,7 +25,7 @@ def check(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...", help="A base, meta, environment, experiment, TOML file, plugin or module:Class."
+            metavar="NAME", help="A base, meta, environment, experiment, TOML file, plugin or module:Class."
         ),
     ],
     expect: Annotated[

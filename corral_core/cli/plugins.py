@@ -13,12 +13,14 @@ def register(app: typer.Typer) -> None:
         """List the installed plugins and their problems."""
         records = get_registry().plugins.records()
         if as_json:
-            show_json([{**record._asdict(), "brings": dict(record.brings)} for record in records])
+            show_json([{**record._asdict(), "provides": dict(record.provides)} for record in records])
             return
         rows = []
         for record in records:
-            brings = ", ".join(f"{len(names)} {kind}{'s' * (len(names) > 1)}" for kind, names in record.brings.items())
-            rows.append((record.name, record.version, record.status, brings or "nothing"))
+            provides = ", ".join(
+                f"{len(names)} {kind}{'s' * (len(names) > 1)}" for kind, names in record.provides.items()
+            )
+            rows.append((record.name, record.version, record.status, provides or "nothing"))
         console = show_table(("plugin", "version", "status", "provides"), rows)
         problems = [f"{record.name}: {problem}" for record in records for problem in record.problems]
         if problems:

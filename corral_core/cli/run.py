@@ -79,6 +79,8 @@ def _experiment(name: str, out: Path | None, **changed: Any) -> tuple[Experiment
     from corral_core.experiments.source import is_registered
 
     if is_registered(name) or not os.path.isfile(os.path.join(name, "experiment.json")):
+        if os.path.isdir(name) and not (is_registered(name) or name.endswith(".toml")):
+            raise CorralError(f"the folder {name} contains no run, and no experiment has that name")
         return load_experiment(name, **changed), out
     from corral_core.runs.run import Run
 

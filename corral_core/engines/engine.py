@@ -32,10 +32,10 @@ def run_task(point: Point, task: Task, played: Callable[[Progress], None] = lamb
     """Run one task in this thread. `played` is called at each of its about two hundred checkpoints."""
     begun = perf_counter()
 
-    def progress(point: int, plays: int, record: Record) -> None:
-        regret = None if record.regret is None else float(record.regret[:, point].mean())
-        probabilities = tuple(record.probabilities[:, point].mean(axis=0).tolist())
-        played(Progress(task, plays, regret, float(record.reward[:, point].mean()), probabilities))
+    def progress(checkpoint: int, plays: int, record: Record) -> None:
+        regret = None if record.regret is None else float(record.regret[:, checkpoint].mean())
+        probabilities = tuple(record.probabilities[:, checkpoint].mean(axis=0).tolist())
+        played(Progress(task, plays, regret, float(record.reward[:, checkpoint].mean()), probabilities))
 
     record = run_chunk(point, task.curve, task.chunk_number, progress)
     return Done(task, record, perf_counter() - begun)

@@ -29,7 +29,7 @@ def _table(value: Any, where: str) -> dict[str, Any]:
     return dict(value)
 
 
-def tables_of(value: Any, where: str) -> list[dict[str, Any]]:
+def _tables(value: Any, where: str) -> list[dict[str, Any]]:
     """The tables of a list, each with a name."""
     if not isinstance(value, list):
         raise CorralError(f"{where} must be a list of tables, each with a name")
@@ -69,7 +69,7 @@ def bases_of(
 ) -> list[tuple[str, Base]]:
     """Every base with its label, grids expanded. A name that is taken or used more than once shows its parameters."""
     found: list[tuple[str, Base]] = []
-    tables = tables_of(value, where)
+    tables = _tables(value, where)
     names = [shown_as["base", table["name"]] for table in tables]
     for name, table in zip(names, tables, strict=True):
         cls, grids = get_registry().load("base", table.pop("name")), table.pop("grid", {})
@@ -146,7 +146,7 @@ def _of_metas(
             _, judged = _options({"preset": other}, f"{where}: compare.presets")
             curves.append(Curve(f"{name} ({other})", members, labels, meta, judged))
     compared: dict[int, Curve] = {}
-    tables = tables_of(compare.get("metas", []), f"{where}: compare.metas")
+    tables = _tables(compare.get("metas", []), f"{where}: compare.metas")
     # Those without parameters come first: only their name tells them apart.
     for place, table in sorted(
         enumerate(tables), key=lambda pair: bool(pair[1].keys() - {"name", "preset", "options"})

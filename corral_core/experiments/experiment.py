@@ -36,6 +36,7 @@ paper says about the experiment (`experiments/claims.py`); this is checked, but 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -74,7 +75,7 @@ class Experiment:
         return self.points[0].seed
 
 
-def load_experiment(name: str, *, quick: bool = False, **overrides: Any) -> Experiment:
+def load_experiment(name: str | os.PathLike[str], *, quick: bool = False, **overrides: Any) -> Experiment:
     """Load an experiment: a TOML file, or a name that a plugin registers.
 
     `overrides` replace keys of the file (horizon, replicates, seed); None keeps what the file says. `quick` takes the
@@ -84,7 +85,7 @@ def load_experiment(name: str, *, quick: bool = False, **overrides: Any) -> Expe
     >>> load_experiment("quickstart", horizon=1000).points[0].horizon
     1000
     """
-    source = read(name)
+    source = read(os.fspath(name))
     found = stated(source.table)
     changed = dict(found.quick) if quick else {}
     if "sweep" in changed:

@@ -34,11 +34,12 @@ def bare(name: str) -> str:
 
 
 def of_name(tables: list[Any], name: str) -> Any:
-    """The first table of a list that has this name, bare or qualified; None if there is none."""
-    for table in tables:
-        if isinstance(table, dict) and isinstance(found := table.get("name"), str) and name in (found, bare(found)):
-            return table
-    return None
+    """The first table with this name, bare or qualified; None if there is none, or things of two plugins have it."""
+    named = [table for table in tables if isinstance(table, dict) and isinstance(table.get("name"), str)]
+    found = [table for table in named if table["name"] == name] or [
+        table for table in named if bare(table["name"]) == bare(name) and (":" not in name or ":" not in table["name"])
+    ]
+    return found[0] if len({table["name"] for table in found}) == 1 else None
 
 
 class Source(NamedTuple):
@@ -87,7 +88,8 @@ def qualified(source: Mapping[str, Any], owner: str | None = None) -> dict[str, 
     for kind in ("environment", "meta"):
         if kind in found:
             found[kind] = named(kind, found[kind])
-    found["bases"] = all_named("base", found["bases"])
+    if "bases" in found:
+        found["bases"] = all_named("base", found["bases"])
     if isinstance(compare := found.get("compare"), Mapping):
         kinds: dict[str, Kind] = {"bases": "base", "metas": "meta"}
         found["compare"] = {

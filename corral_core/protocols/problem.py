@@ -61,6 +61,10 @@ class Problem:
     horizon: int | None = None  # maximum number of plays of a base
     delta: float | None = None
 
+    def check_range(self) -> None:
+        """Raise an error if the range of the mean reward is unknown."""
+        _ = self.range
+
     @property
     def range(self) -> tuple[float, float]:
         """Lowest and highest mean reward, by which rewards are scaled; raises a `CorralError` if unknown."""

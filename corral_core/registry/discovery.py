@@ -33,12 +33,12 @@ TARGET = re.compile(r"[^\s:]+:[^\s:]+")
 
 
 class Plugin(NamedTuple):
-    """A plugin as `corral plugins` shows it. `brings` has the names of each kind that it provides, also commands."""
+    """A plugin as `corral plugins` shows it. `provides` has the names of each kind that it provides, also commands."""
 
     name: str
     version: str
     status: Literal["loaded", "failed", "disabled"]
-    brings: Mapping[str, tuple[str, ...]]
+    provides: Mapping[str, tuple[str, ...]]
     problems: tuple[str, ...]
 
 
@@ -64,7 +64,7 @@ class Candidate:
         self.name = name
         self.version = version
         self.status: Literal["loaded", "failed", "disabled"] = "loaded"
-        self.brings: dict[str, list[str]] = {}
+        self.provides: dict[str, list[str]] = {}
         self.problems: list[str] = []
 
     @contextlib.contextmanager
@@ -79,8 +79,8 @@ class Candidate:
             self.problems.append(f"{what}: {reason(error)}")
 
     def record(self) -> Plugin:
-        brings = {kind: tuple(names) for kind, names in self.brings.items()}
-        return Plugin(self.name, self.version, self.status, MappingProxyType(brings), tuple(self.problems))
+        provides = {kind: tuple(names) for kind, names in self.provides.items()}
+        return Plugin(self.name, self.version, self.status, MappingProxyType(provides), tuple(self.problems))
 
 
 class Holder:
@@ -194,7 +194,7 @@ class Plugins:
                     if CORE in owners:
                         owner.problems.append(f"the {kind} {name} is ignored: the name belongs to the core")
                         continue
-                    owner.brings.setdefault(kind, []).append(name)
+                    owner.provides.setdefault(kind, []).append(name)
                     found.append(Registered(name, owner.name, " ".join(entry[1].split()), entry[2], kind))
             for name in dict.fromkeys(entry.name for entry in found):
                 self.report_contested(kind, name, [entry.plugin for entry in found if entry.name == name])
@@ -203,7 +203,7 @@ class Plugins:
     def report_contested(self, kind: str, name: str, owners: Sequence[str]) -> None:
         """Note in the record of every owner that others claim the same name, if there are several."""
         for candidate in self._candidates if len(owners) > 1 else ():
-            if candidate.name in owners and name in candidate.brings.get(kind, ()):
+            if candidate.name in owners and name in candidate.provides.get(kind, ()):
                 others = [owner for owner in owners if owner != candidate.name]
                 qualified = " or ".join(f"{owner}:{name}" for owner in (candidate.name, *others))
                 candidate.problems.append(

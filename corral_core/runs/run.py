@@ -13,6 +13,7 @@ files except the journal are the same, bit for bit, however often a run was inte
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -56,8 +57,9 @@ class Run:
     journal: dict[str, dict[str, Any]] = attrs.field(repr=False)  # entries of chunks, by file name
 
     @classmethod
-    def open(cls, path: Path) -> Run:
+    def open(cls, path: str | os.PathLike[str]) -> Run:
         """Read the run in this folder."""
+        path = Path(path)
         with files.usable(path):
             if not (path / EXPERIMENT).is_file():
                 there = "contains no run" if path.exists() else "does not exist"

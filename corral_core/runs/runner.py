@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +26,7 @@ def run_experiment(
     *,
     engine: str = "processes",
     workers: int | None = None,
-    out: Path | None = None,
+    out: str | os.PathLike[str] | None = None,
     watch: Watch | None = None,
     mixed_versions: bool = False,
 ) -> list[Result]:
@@ -44,7 +45,7 @@ def run_experiment(
         name = "serial" if engine == "processes" and alone else engine
         with watch:
             return gather(described, in_order(_played(name, workers, experiment.points, everything, watch)))
-    with folder(out, experiment, described) as kept:
+    with folder(Path(out), experiment, described) as kept:
         before = kept.found
         there = set(before.finished())
         if missing := [task for task in everything if task not in there]:

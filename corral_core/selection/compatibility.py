@@ -24,7 +24,7 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
         if len(bases) > 1:
             raise CorralError("several bases need a meta-algorithm to choose among them")
         return
-    problem.range  # noqa: B018 - raises if it is unknown
+    problem.check_range()
     if meta.feedback != "raw" and options.player != "plain":
         raise CorralError(f"{meta.name} teaches every base at every play: player must be plain, not {options.player}")
     if meta.feedback == "importance-weighted" and problem.episodic:

@@ -56,7 +56,7 @@ class Selection:
         if rows < 1 or rounds < 1:
             raise CorralError(f"a selection needs at least one row and one round, not {rows} and {rounds}")
         self.bases, self.meta, self.problem, self.rows = list(bases), meta, problem, rows
-        self.rng = np.random.default_rng(rng)
+        self.rng = _generator(rng)
         self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
         self._block_of = np.zeros(len(bases), dtype=np.intp)
         self._slot = np.zeros(len(bases), dtype=np.intp)
@@ -232,3 +232,10 @@ class Selection:
         given = given_rows(bases, shown, self.rows)
         player = self.options.played(bases[0]).start(given, self.rng)
         return Block(members, player)
+
+
+def _generator(rng: Any) -> Generator:
+    """The generator itself, or one with this seed."""
+    if not isinstance(rng, Generator) and (not isinstance(rng, int) or isinstance(rng, bool) or rng < 0):
+        raise CorralError(f"rng must be a numpy Generator or a seed (a whole number of at least 0), not {rng!r}"[:160])
+    return np.random.default_rng(rng)

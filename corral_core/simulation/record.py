@@ -35,7 +35,7 @@ def checkpoints(horizon: int) -> Array:
     return np.unique(np.ceil(np.linspace(0, horizon, min(CHECKPOINTS, horizon) + 1)[1:]).astype(np.int64))
 
 
-class _Recorder:
+class Recorder:
     """Copies the numbers of the selection at each checkpoint."""
 
     def __init__(self, curve: Curve, rows: int, horizon: int) -> None:
@@ -51,19 +51,19 @@ class _Recorder:
             dropped=np.zeros(shape, dtype=bool),
         )
 
-    def keep(self, point: int, reward: Array, regret: Array | None, selection: Selection, ticket: Ticket) -> None:
+    def keep(self, checkpoint: int, reward: Array, regret: Array | None, selection: Selection, ticket: Ticket) -> None:
         record = self.record
         if regret is not None and not np.isfinite(regret).all():
             raise CorralError("the environment gave a regret that is not a finite number")
-        record.reward[:, point] = reward
+        record.reward[:, checkpoint] = reward
         if regret is None or record.regret is None:
             record.regret = None
         else:
-            record.regret[:, point] = regret
+            record.regret[:, checkpoint] = regret
         plays = selection.rounds_of * self.steps
         unplayed = self.steps - ticket.round.asked
         plays[ticket.chosen, np.arange(len(reward))] -= unplayed
-        record.plays[:, point] = plays.T
-        record.probabilities[:, point] = selection.probabilities.T
-        record.restarts[:, point] = selection.restarts.T
-        record.dropped[:, point] = ~selection.active.T
+        record.plays[:, checkpoint] = plays.T
+        record.probabilities[:, checkpoint] = selection.probabilities.T
+        record.restarts[:, checkpoint] = selection.restarts.T
+        record.dropped[:, checkpoint] = ~selection.active.T

@@ -18,7 +18,7 @@ from corral_core.selection.options import PRESETS, Preset
 from corral_core.selection.round import Ticket
 from corral_core.selection.selection import Selection
 from corral_core.simulation.curve import Curve
-from corral_core.simulation.record import Listener, Record, _Recorder
+from corral_core.simulation.record import Listener, Record, Recorder
 
 
 def simulate(
@@ -45,7 +45,7 @@ def simulate(
         options=curve.options,
         shown=environment.shown(instance),
     )
-    recorder = _Recorder(curve, rows, horizon)
+    recorder = Recorder(curve, rows, horizon)
     ticket: Ticket | None = None
 
     def act(observation: Observation) -> Array:
@@ -54,8 +54,8 @@ def simulate(
         return actions
 
     reward, regret = np.zeros(rows), np.zeros(rows)
-    point = done = 0
-    for until in recorder.at:
+    done = 0
+    for checkpoint, until in enumerate(recorder.at):
         for _ in range(int(until) - done):
             ticket = None
             play = environment.play(instance, act, plays)
@@ -71,10 +71,10 @@ def simulate(
             reward += play.reward
             if play.regret is not None:
                 regret += play.regret
-        recorder.keep(point, reward, None if play.regret is None else regret, selection, asked)
+        recorder.keep(checkpoint, reward, None if play.regret is None else regret, selection, asked)
         if progress:
-            progress(point, int(until), recorder.record)
-        point, done = point + 1, int(until)
+            progress(checkpoint, int(until), recorder.record)
+        done = int(until)
     return recorder.record
 
 

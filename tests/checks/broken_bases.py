@@ -195,7 +195,7 @@ class StatesKeepDoublePrecision(Sound):
         return state
 
 
-@breaks("growth-is-reckoned")
+@breaks("growth-is-estimated")
 class GrowthIsReckoned(SoundWithLog):
     """Keeps every play, but says that this takes no memory."""
 

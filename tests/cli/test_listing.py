@@ -56,9 +56,9 @@ def test_a_table_in_a_pipe_keeps_rows_whole(
 def test_plugins_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert corral("plugins", "--json") == 0
     core = json.loads(capsys.readouterr().out)[0]
-    assert list(core) == ["name", "version", "status", "brings", "problems"]
+    assert list(core) == ["name", "version", "status", "provides", "problems"]
     assert (core["name"], core["version"], core["status"]) == ("core", __version__, "loaded")
-    assert "uniform" in core["brings"]["meta"]
+    assert "uniform" in core["provides"]["meta"]
 
 
 def test_plugins_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +132,7 @@ def test_commands_that_cannot_be_built_do_not_take_ours_with_them(monkeypatch: p
     group = cli.command_line.__wrapped__(plugins)
     first, second = (candidate.record() for candidate in candidates)
     assert {"graze", "plugins", "list-bases"} <= set(group.commands)
-    assert first.brings == {"command": ("graze",)}
+    assert first.provides == {"command": ("graze",)}
     assert first.problems == ("the command plugins is ignored: the name belongs to the core",)
-    assert second.brings == {}
+    assert second.provides == {}
     assert second.problems[0].startswith("corral_commands raised: ")

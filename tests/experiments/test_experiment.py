@@ -13,6 +13,7 @@ from corral_core.errors import CorralError
 from corral_core.experiments.experiment import load_experiment
 from corral_core.experiments.point import Point, parse_point
 from corral_core.experiments.source import read, sweep
+from corral_core.registry.discovery import Registered
 from corral_core.registry.names import get_registry
 from corral_core.selection.options import PRESETS
 
@@ -295,3 +296,29 @@ def test_points_that_look_alike_are_told_apart() -> None:
     assert [point["at"] for point in points] == ["meta.eta = 0.12345678", "meta.eta = 0.12345679"]
     with pytest.raises(CorralError, match=r"sweep\.values has 5 twice; every value must be different"):
         sweep({**source(), "sweep": {"parameter": "horizon", "values": [5, 9, 5]}})
+
+
+@pytest.mark.parametrize("entry", get_registry().entries("experiment"), ids=lambda entry: entry.qualified)
+def test_registered_experiments_do_not_depend_on_what_else_is_installed(entry: Registered) -> None:
+    """A bare name in one of our experiments is its own plugin's or the core's; others are qualified."""
+    table = read(entry.qualified).table
+    tables = [("base", each) for each in table["bases"]] + [("environment", table["environment"])]
+    compare = table.get("compare", {})
+    tables += [("meta", each) for each in [table.get("meta"), *compare.get("metas", [])] if each]
+    tables += [("base", each) for each in compare.get("bases", [])]
+    for kind, each in tables:
+        owner = get_registry().get(kind, each["name"], entry.plugin).plugin  # type: ignore[arg-type]
+        assert owner in (entry.plugin, "core") or each["name"].startswith(f"{owner}:"), each["name"]
+
+
+@pytest.mark.parametrize("written", ["ucb", "corral-mab:ucb"])
+@pytest.mark.parametrize("path", ["bases.ucb.scale", "bases.corral-mab:ucb.scale"])
+def test_a_sweep_finds_bases_by_both_names(path: str, written: str) -> None:
+    found = points(path, [0.5, 2.0], bases=[{"name": written}])
+    assert [point.curves[0].bases[0].scale for point in found] == [0.5, 2.0]  # type: ignore[attr-defined]
+
+
+def test_a_path_may_be_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('horizon = 9\nenvironment = { name = "bernoulli-arms" }\nbases = [{ name = "ucb" }]\n')
+    assert load_experiment(file).name == load_experiment(str(file)).name == "mine"

@@ -71,6 +71,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data.mkdir()
     (data / "__init__.py").touch()
     (data / "rustled.toml").write_text(EXPERIMENT)
+    # The folder of 1.0 of a distribution that is shadowed by 2.0, which is no plugin any more.
+    for version, points in (("2.0", ""), ("1.0", "[corral]\nghost = nowhere_at_all\n")):
+        info = found / ("" if version == "2.0" else "later") / f"corral_ghost-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: corral-ghost\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(points)
     # A foreign distribution whose entry_points.txt has a line without "=", and a second version of a plugin.
     for name, version, points in (("broken-thing", "3.1", "[console_scripts]\noops\n"), ("corral-rustler", "2.0", "")):
         info = found / f"{name.replace('-', '_')}-{version}.dist-info"
@@ -128,6 +134,20 @@ def test_qualified_names_always_work_on_the_command_line(site: Path) -> None:
     assert "base ucb" in corral(site, "check", "corral-rustler:ucb")
 
 
+def test_an_experiment_of_another_plugin_keeps_working(site: Path) -> None:
+    """linear-arms of corral-linucb plays the ucb of corral-mab, whoever else claims the name."""
+    short = ("--horizon", "100", "--replicates", "2", "--json")
+    there = regrets(corral(site, "run", "linear-arms", *short))
+    assert there == regrets(corral(site, "run", "linear-arms", *short, disabled="corral-rustler"))
+
+
+def test_contested_experiments_and_commands_in_other_spellings(site: Path, tmp_path: Path) -> None:
+    assert refused(site, "run", "rate-of-theft").startswith("Error: there is no experiment rate-of-theft; see corral")
+    assert corral(site, "Corral_Report:plot", "--help").startswith("Usage: corral Corral_Report:plot")
+    assert corral(site, "core:list-metas") == corral(site, "list-metas")
+    assert corral(site, "describe", "corral-core:corral") == corral(site, "describe", "core:corral")
+
+
 def test_a_registered_experiment_means_its_own_plugin_first(site: Path, tmp_path: Path) -> None:
     short = ("--horizon", "200", "--replicates", "3", "--json")
     there = regrets(corral(site, "run", "quickstart", *short))
@@ -153,9 +173,11 @@ def test_what_is_wrong_is_told(site: Path) -> None:
     (other,) = {"1.0", "2.0"} - {used}
     assert sorted(told["core"]["problems"]) == [
         "broken-thing 3.1 is skipped: its entry_points.txt cannot be read",
+        "corral-ghost is installed twice, as 2.0 (in use) and 1.0; uninstall one of them",
         f"corral-rustler is installed twice, as {used} (in use) and {other}; uninstall one of them",
     ]
     assert told["corral-mab"]["status"] == "loaded", "one broken file removes no plugin"
+    assert "corral-ghost" not in told
     assert told["corral-rustler"]["problems"] == [
         "the base ucb is also provided by corral-mab; write corral-rustler:ucb or corral-mab:ucb",
         "the meta corral is ignored: the name belongs to the core",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from corral_core import __version__, hookspecs
+from corral_core.cli import command_line
 from corral_core.registry.discovery import HOOKS, Plugin, Plugins
 
 Write = Callable[[str, str], EntryPoint]
@@ -52,8 +53,8 @@ def test_the_core_goes_through_the_same_hooks() -> None:
     plugins = Plugins([])
     (core,) = plugins.records()
     assert (core.name, core.version, core.status, core.problems) == ("core", __version__, "loaded", ())
-    assert core.brings["meta"] == ("corral", "exp3p", "original-corral", "uniform")
-    assert core.brings["engine"] == ("serial", "processes")
+    assert core.provides["meta"] == ("corral", "exp3p", "original-corral", "uniform")
+    assert core.provides["engine"] == ("serial", "processes")
     assert ("corral", "core") in names(plugins, "meta")
 
 
@@ -66,7 +67,7 @@ def test_a_good_plugin_is_registered(write: Write) -> None:
     plugins = Plugins([write("zoo", source)])
     plugin = only(plugins)
     assert (plugin.name, plugin.status, plugin.problems) == ("zoo", "loaded", ())
-    assert dict(plugin.brings) == {"base": ("sheep", "cow"), "environment": ("meadow",)}
+    assert dict(plugin.provides) == {"base": ("sheep", "cow"), "environment": ("meadow",)}
     (sheep,) = [entry for entry in plugins.entries if entry.name == "sheep"]
     assert sheep == ("sheep", "zoo", "Follows the others", "zoo.sheep:Sheep", "base")
 
@@ -182,7 +183,8 @@ def test_one_module_behind_two_entry_points_registers_once(write: Write) -> None
 def test_a_plugin_for_another_protocol_is_refused_in_one_sentence(write: Write, declared: str) -> None:
     plugins = Plugins([write("zoo", f"corral_protocol = {declared}\n" + GOOD)])
     older = "corral-core" if declared == "2" else "zoo"
-    said = f"zoo was written for protocol {declared} of Corral, and corral-core {__version__} has protocol 1; upgrade {older}"
+    versions = f"protocol {declared} of Corral, and corral-core {__version__} has protocol 1"
+    said = f"zoo was written for {versions}; upgrade {older}"
     assert (only(plugins).status, only(plugins).problems) == ("failed", (said,))
     assert names(plugins, "environment") == []
 
@@ -219,7 +221,7 @@ def test_unreadable_metadata_leaves_the_core_working() -> None:
 
     (core,) = Plugins(unreadable()).records()
     assert core.problems == ("the installed distributions cannot be read: ValueError: mangled entry_points.txt",)
-    assert core.brings["meta"]
+    assert core.provides["meta"]
 
 
 def test_records_cannot_be_changed() -> None:
@@ -227,4 +229,12 @@ def test_records_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         core.name = "mine"  # type: ignore[misc]
     with pytest.raises(TypeError):
-        core.brings["base"] = ("mine",)  # type: ignore[index]
+        core.provides["base"] = ("mine",)  # type: ignore[index]
+
+
+def test_a_plugin_that_registers_a_command_twice_keeps_the_first(write: Write) -> None:
+    source = "@hookimpl\ndef corral_commands(app):\n    @app.command()\n    def graze():\n        'Eat {}.'\n"
+    plugins = Plugins([write("zoo", source.format("grass")), write("zoo", source.format("hay"))])
+    group = command_line(plugins)
+    assert group.commands["graze"].help == "Eat grass."
+    assert plugins.records()[2].problems == ("the command graze is registered twice; the second one is ignored",)

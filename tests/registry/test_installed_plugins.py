@@ -83,8 +83,8 @@ def test_everything_else_keeps_working(site: Path) -> None:
         ("ox", "corral-loud"),
     }
     found = plugins(site)
-    assert found["corral-good"]["brings"] == {"base": ["sheep"], "command": ["graze"]}
-    assert found["corral-zclaims"]["brings"] == {"base": ["sheep"], "meta": ["x"]}
+    assert found["corral-good"]["provides"] == {"base": ["sheep"], "command": ["graze"]}
+    assert found["corral-zclaims"]["provides"] == {"base": ["sheep"], "meta": ["x"]}
 
 
 def test_a_command_of_a_plugin_runs(site: Path) -> None:
@@ -113,5 +113,5 @@ def test_a_plugin_is_switched_off_by_either_name(site: Path) -> None:
         "corral-good",
         "corral-raises",
     ]
-    assert found["corral-zclaims"]["brings"] == {"base": ["sheep"], "meta": ["x"]}
+    assert found["corral-zclaims"]["provides"] == {"base": ["sheep"], "meta": ["x"]}
     assert "CORRAL_DISABLED_PLUGINS names nosuch, which is not an installed plugin" in found["core"]["problems"]

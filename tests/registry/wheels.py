@@ -48,7 +48,11 @@ def run_corral(
     site: Path, *arguments: str, disabled: str = "", cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """A fresh `corral` that finds what is installed in a folder."""
-    environment = {**os.environ, "PYTHONPATH": str(site), "CORRAL_DISABLED_PLUGINS": disabled}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{site}{os.pathsep}{site / 'later'}",
+        "CORRAL_DISABLED_PLUGINS": disabled,
+    }
     done = subprocess.run(
         [sys.executable, "-c", "from corral_core.cli import main; main()", *arguments],
         env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},

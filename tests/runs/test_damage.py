@@ -7,6 +7,7 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -287,3 +288,18 @@ def test_the_records_of_another_run_are_refused(tmp_path: Path) -> None:
     assert sum(len(record) for record in Run.open(tmp_path / "one").records(result)) == 5
     with pytest.raises(CorralError, match="the curve corral does not belong to the run in"):
         Run.open(tmp_path / "two").records(result)
+
+
+def test_the_library_that_plugins_share_counts_as_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of a base that is built on corral-kit is not resumed with another one; other runs are."""
+    linear = {"environment": {"name": "linear-arms"}, "bases": [{"name": "linucb"}, {"name": "ucb"}]}
+    play(tmp_path / "linear", **linear)
+    play(tmp_path / "plain")
+    assert Run.open(str(tmp_path / "linear")).versions["corral-kit"] == version("corral-kit")
+    there = versions.versions()
+    monkeypatch.setattr("corral_core.runs.versions.versions", lambda: {**there, "corral-kit": "9.9"})
+    for out in ("linear", "plain"):
+        next((tmp_path / out / "chunks").iterdir()).unlink()
+    with pytest.raises(CorralError, match=r"was started with corral-kit .* \(now 9\.9\)"):
+        play(tmp_path / "linear", **linear)
+    play(tmp_path / "plain")

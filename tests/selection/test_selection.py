@@ -467,3 +467,12 @@ def test_a_base_that_adapts_its_knob_restarts_with_the_original() -> None:
     assert player.state.c.tolist() == [1.0] * 4
     player.restart(np.array([1]), chosen.rng)
     assert player.state.c.tolist() == [1.0, 8.0, 1.0, 1.0]
+
+
+def test_a_seed_is_as_good_as_a_generator_and_nothing_else_is() -> None:
+    fitted = [Ucb().resolve(PROBLEM)]
+    one, other = (Selection(fitted, None, PROBLEM, rows=2, rounds=9, rng=rng) for rng in (3, np.random.default_rng(3)))
+    assert one.rng.random() == other.rng.random()
+    for wrong in (None, "x", 1.5, True, -1):
+        with pytest.raises(CorralError, match=r"rng must be a numpy Generator or a seed"):
+            Selection(fitted, None, PROBLEM, rows=2, rounds=9, rng=wrong)  # type: ignore[arg-type]

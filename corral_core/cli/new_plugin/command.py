@@ -87,9 +87,9 @@ def _check_free(name: str) -> None:
     from corral_core.registry.names import get_registry
 
     registry = get_registry()
-    brings: list[tuple[Kind, str]] = [("environment", f"{name}-arms"), ("experiment", f"{name}-experiment")]
-    brings += [(kind, name) for kind in KINDS]  # a name with two meanings would confuse users
-    for kind, called in brings:
+    provides: list[tuple[Kind, str]] = [("environment", f"{name}-arms"), ("experiment", f"{name}-experiment")]
+    provides += [(kind, name) for kind in KINDS]  # a name with two meanings would confuse users
+    for kind, called in provides:
         here = {entry.name: entry.plugin for entry in registry.entries(kind)}
         owner = here.get(called) or known(kind).get(called)
         if owner:

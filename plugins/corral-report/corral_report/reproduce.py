@@ -11,7 +11,7 @@ import attrs
 from corral_core import CorralError, Experiment, Result, Run, get_registry, load_experiment, run_experiment
 from corral_core.engines.progress import Watch
 from corral_core.experiments.claims import stated
-from corral_core.experiments.source import is_file, read
+from corral_core.experiments.source import bare, is_file, read
 from corral_core.registry.known import known
 from corral_core.runs.description import describe
 from corral_core.runs.folder import folder
@@ -71,7 +71,7 @@ class Untried:
 def plan(names: Sequence[str], quick: bool) -> list[Planned]:
     """These experiments, or all registered ones with claims, in the order of the paper's items."""
     planned = []
-    for name in dict.fromkeys(names or [name for name in _registered() if stated(read(name).table).claims]):
+    for name in dict.fromkeys(names or [name for name, items in _items().items() if items]):
         experiment = load_experiment(name, quick=quick)
         if not experiment.stated.claims:
             raise CorralError(f"experiment {name} has no claims, so there is nothing to reproduce")
@@ -88,13 +88,12 @@ def plan(names: Sequence[str], quick: bool) -> list[Planned]:
 
 def untried(planned: Sequence[Planned]) -> Untried:
     """Everything known that the plan leaves out."""
-    items = {
-        name: tuple(dict.fromkeys(claim.of for claim in stated(read(name).table).claims)) for name in _registered()
-    }
-    asked = {each.name for each in planned}
+    items = _items()
+    registry = get_registry()
+    asked = [registry.get("experiment", each.name) for each in planned if not is_file(each.name)]
     return Untried(
-        {name: found for name, found in items.items() if found and name not in asked},
-        {name: plugin for name, plugin in known("experiment").items() if name not in items},
+        {name: found for name, found in items.items() if found and registry.get("experiment", name) not in asked},
+        {name: plugin for name, plugin in known("experiment").items() if name not in map(bare, items)},
         tuple(name for name, found in items.items() if not found),
     )
 
@@ -147,5 +146,16 @@ def _place(item: str) -> str:
     return item
 
 
-def _registered() -> list[str]:
-    return [entry.name for entry in get_registry().entries("experiment")]
+def _items() -> dict[str, tuple[str, ...]]:
+    """The items of the paper that each registered experiment has claims about; one that cannot be read has none."""
+    entries = get_registry().entries("experiment")
+    names = [entry.name for entry in entries]
+    found = {}
+    for entry in entries:
+        name = entry.qualified if names.count(entry.name) > 1 else entry.name
+        try:
+            claims = stated(read(name).table).claims
+        except CorralError:
+            claims = ()
+        found[name] = tuple(dict.fromkeys(claim.of for claim in claims))
+    return found

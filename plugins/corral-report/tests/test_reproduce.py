@@ -196,7 +196,7 @@ def test_a_file_of_ones_own_is_not_promised_the_replicates_of_a_paper(tiny: str,
     planned = plan([tiny], quick=False)
     _, markdown = write(reproduce(planned, tmp_path, workers=1), untried(planned), tmp_path, quick=False)
     told = markdown.read_text("utf-8")
-    assert "full version" in told and "paper's replicates" not in told
+    assert "full version" in told and "paper's number of replicates" not in told
 
 
 def test_claims_about_a_regret_that_nobody_knows_are_refused(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:

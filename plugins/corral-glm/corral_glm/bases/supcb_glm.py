@@ -2,7 +2,7 @@
 
 The first tau = ceil(sqrt(d T)) plays are drawn uniformly from the available arms, and every level learns from them
 (`initial` sets another tau). After that there are n = ceil(log2(T)/2) levels, each with its own V_l and theta_l as in
-UCB-GLM, and a play goes down the levels (corral_core.features.levels) with the unit 1, the index <x, theta_l>, and
+UCB-GLM, and a play goes down the levels (corral_kit.linear.levels) with the unit 1, the index <x, theta_l>, and
 
     w = (scale/kappa) sqrt(1 + C)
         (3 sigma sqrt(2 ln(TK/delta)) + sqrt(lambda) S) ||x||_{V_l^-1}.

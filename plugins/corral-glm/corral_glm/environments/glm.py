@@ -5,7 +5,7 @@ a link are probabilities, an arm pays 1 with probability equal to its mean, othe
 all other cases the noise is Gaussian with standard deviation `noise`.
 
 glm-contexts: arms are drawn at every play, with a uniform direction in each dyadic block of coordinates
-(corral_core.features.directions) and norm 1; theta likewise, with norm B. With `shift` > 0 the arms lean towards a
+(corral_kit.linear.directions) and norm 1; theta likewise, with norm B. With `shift` > 0 the arms lean towards a
 direction u of the row, drawn like theta: the blocks are those of g + shift sqrt(d) u, with g a Gaussian vector.
 Contexts are then no longer symmetric, and a model with a wrong link misses not only the length but also the direction
 of theta.

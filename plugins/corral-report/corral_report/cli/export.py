@@ -18,15 +18,18 @@ def export(
     form: Annotated[
         list[str] | None,
         typer.Option(
-            "--format", help="csv or parquet; may be given twice (default: csv, and parquet if pyarrow is installed)."
+            "--format", help="csv or parquet (repeatable; default: csv, and parquet if pyarrow is installed)."
         ),
     ] = None,
     points: Annotated[
         int | None, typer.Option(help="Checkpoints to keep per curve; 1 keeps the last (default: all).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write every replicate's curves as CSV and Parquet tables."""
+    """Write the curves of a run as tables.
+
+    One row per replicate and checkpoint, as CSV, and as Parquet if pyarrow is installed.
+    """
     import json
 
     from corral_core import Run

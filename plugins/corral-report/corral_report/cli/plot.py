@@ -18,26 +18,27 @@ def plot(
     run: Annotated[Path, typer.Argument(help="A folder that `corral run --out` wrote.")],
     kind: Annotated[
         list[str] | None,
-        typer.Option(
-            help="regret, probabilities, plays or rates; may be given several times (default: all that apply)."
-        ),
+        typer.Option(help="regret, probabilities, plays or rates (repeatable; default: all that apply)."),
     ] = None,
-    curve: Annotated[list[str] | None, typer.Option(help="Only this curve; may be given several times.")] = None,
+    curve: Annotated[list[str] | None, typer.Option(help="Only this curve (repeatable).")] = None,
     band: Annotated[
         str, typer.Option(help="What to shade around the means: deviation, error, quantiles or none.")
     ] = "deviation",
     scale: Annotated[float, typer.Option(help="Factor for the width of the band (deviation or error).")] = 1.0,
     out: Annotated[Path | None, typer.Option(help="Folder for the pictures (default: RUN/plots).")] = None,
     format_: Annotated[
-        list[str] | None, typer.Option("--format", help="png, svg or pdf; may be given several times (default: png).")
+        list[str] | None, typer.Option("--format", help="png, svg or pdf (repeatable; default: png).")
     ] = None,
     width: Annotated[float, typer.Option(help="Width in inches.")] = BROAD[0],
     height: Annotated[
         float, typer.Option(help="Height in inches; pictures grow if headings, names or rows need more.")
     ] = BROAD[1],
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Draw the regret of a run, and what its meta-algorithms did with their bases."""
+    """Draw pictures of a run.
+
+    Its regret, and what its meta-algorithms did with their bases.
+    """
     import json
 
     from corral_core import CorralError, Run

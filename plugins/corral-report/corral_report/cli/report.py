@@ -16,7 +16,10 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders that `corral run --out` wrote.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
 ) -> None:
-    """Write runs as one HTML page: pictures, tables, settings, and how to play them again."""
+    """Write runs as one HTML page.
+
+    Pictures, tables, settings, and how to play them again.
+    """
     from corral_core import Run
     from corral_core.terminal import say
     from corral_report.page import check_target

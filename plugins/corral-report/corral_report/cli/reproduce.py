@@ -15,9 +15,7 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[EXPERIMENT]...", help="Names or TOML files of experiments with claims (default: all)."
-        ),
+        typer.Argument(metavar="EXPERIMENT", help="Names or TOML files of experiments with claims (default: all)."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer replicates and shorter sweeps (the default).")] = False,
     full: Annotated[
@@ -28,10 +26,13 @@ def reproduce(
         typer.Option(help="Folder for the runs and the report (default: reproduction-quick or reproduction-full)."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Number of worker processes (default: one per core).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play experiments and judge what the paper says about them."""
+    """Play experiments and judge their claims.
+
+    A claim is what the paper says about the experiment.
+    """
     import json
     import sys
 
