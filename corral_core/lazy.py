@@ -1,5 +1,6 @@
-"""Public names of a package that are imported on first use (PEP 562). The package's `__init__.pyi` lists them.
+"""Public names of a package that are imported on first use (PEP 562).
 
+The package's `__init__.pyi` lists them, one per line: `from package.module import Name as Name`.
 So `import corral_core` and `import corral_mab` stay light, and editors and type checkers read the same list. In a
 package's `__init__.py`:
 
@@ -39,8 +40,6 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
 @functools.cache
 def public_names(package: str) -> dict[str, str]:
     """The module that each public name of a package is imported from, by its `__init__.pyi`."""
-    import ast
-
     stub = Path(str(sys.modules[package].__file__)).with_name("__init__.pyi")
-    imports = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(node.module) for node in imports for alias in node.names if node.module != "typing"}
+    lines = (line.split() for line in stub.read_text(encoding="utf-8").splitlines())
+    return {line[3]: line[1] for line in lines if len(line) == 6 and line[0] == "from" and line[4] == "as"}

@@ -8,13 +8,14 @@ import typer
 
 from corral_core.registry.discovery import Kind
 from corral_core.registry.names import get_registry
-from corral_core.terminal import show_json, show_table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list.")]
 
 
 def show(kind: Kind, as_json: bool) -> None:
     """List everything of one kind."""
+    from corral_core.terminal import show_json, show_table
+
     entries = get_registry().entries(kind)
     if as_json:
         show_json([{"name": entry.name, "plugin": entry.plugin, "summary": entry.summary} for entry in entries])

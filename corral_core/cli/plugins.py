@@ -4,13 +4,14 @@ import typer
 
 from corral_core.cli.listing import AsJson
 from corral_core.registry.names import get_registry
-from corral_core.terminal import show_json, show_table
 
 
 def register(app: typer.Typer) -> None:
     @app.command("plugins")
     def plugins(as_json: AsJson = False) -> None:
         """List the installed plugins and their problems."""
+        from corral_core.terminal import show_json, show_table
+
         records = get_registry().plugins.records()
         if as_json:
             show_json([{**record._asdict(), "provides": dict(record.provides)} for record in records])

@@ -229,10 +229,11 @@ def installed_entry_points(problems: list[str]) -> Iterator[EntryPoint]:
 
 
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
-    """From the name of its folder, which is quick to read; a distribution without one has metadata."""
-    folder = str(getattr(distribution, "_path", "")).replace("\\", "/").rpartition("/")[2]
-    if parts := re.fullmatch(r"(.+?)-([^-]+?)(?:-.*)?\.(?:dist|egg)-info", folder):
-        return parts[1].replace("_", "-"), parts[2]
+    """The name and version in the name of the folder; only if it has another form, metadata are read, which is slow."""
+    folder = os.path.basename(str(getattr(distribution, "_path", "")))
+    name, *version = folder.removesuffix(".dist-info").split("-")
+    if folder.endswith(".dist-info") and len(version) == 1:
+        return name.replace("_", "-"), version[0]
     try:
         return distribution.name or folder, distribution.version or "unknown"
     except Exception:
@@ -263,12 +264,7 @@ def _required(function: object) -> tuple[str, ...] | None:
 
 def _identity(entry: EntryPoint) -> tuple[str, str]:
     """The name and version of the distribution that an entry point comes from."""
-    try:
-        distribution = entry.dist
-        assert distribution is not None
-        return distribution.name or entry.name, distribution.version or "unknown"
-    except Exception:
-        return entry.name, "unknown"
+    return (entry.name, "unknown") if entry.dist is None else _name_and_version(entry.dist)
 
 
 def normal(name: str) -> str:
