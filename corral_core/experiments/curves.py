@@ -78,10 +78,10 @@ def bases_of(
         twice = [key for key in grids if key in table]
         if twice:
             raise CorralError(f"{where}: {name} has {twice[0]} both as a value and as a grid")
-        for point in product(grids, f"{where}: grid of {name}"):
-            base = build(cls, {**table, **point}, f"{where}: {name}").resolve(problem)
+        for values in product(grids, f"{where}: grid of {name}"):
+            base = build(cls, {**table, **values}, f"{where}: {name}").resolve(problem)
             several = name in taken or names.count(name) > 1
-            shown = point or (table if several else {})
+            shown = values or (table if several else {})
             found.append((_label(name, shown), base))
     if not found:
         raise CorralError(f"{where} must name at least one base")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from corral_core.errors import CorralError
 from corral_core.protocols.base import Base
@@ -92,16 +93,16 @@ class Selection:
         ticket = Ticket(turn, step, policies, observation, [[] for _ in policies], self._zeros)
         return self._act(ticket, observation)
 
-    def tell(self, ticket: Ticket, reward: Array, experience: Rows | None = None) -> None:
+    def tell(self, ticket: Ticket, reward: ArrayLike, experience: Rows | None = None) -> None:
         """Take what the actions of a ticket earned; for an episode, also its `Trajectory`."""
         if ticket.told:
             raise CorralError("this ticket was told already; call `tell` once for each call of `ask`")
-        reward = reward_of(reward, self.rows)
+        paid = reward_of(reward, self.rows)
         if self.problem.episodic:
             experience = trajectory_in(experience, self.problem, self.rows)
         ticket.told = True
-        self._learn(ticket, reward, ticket.observation if experience is None else experience)
-        restart = self.judge.told(ticket.round, ticket.step, reward)
+        self._learn(ticket, paid, ticket.observation if experience is None else experience)
+        restart = self.judge.told(ticket.round, ticket.step, paid)
         if restart is not None:
             self._restart(restart)
 

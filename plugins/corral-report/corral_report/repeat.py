@@ -91,7 +91,7 @@ def _swept(sources: Sequence[Source]) -> Source | None:
         values = [_value(point, path) for point in points]
         whole = {**_without(copy.deepcopy(points[0]), "at"), "sweep": {"parameter": path, "values": values}}
         return whole if sweep(whole) == points else None
-    except (CorralError, LookupError, TypeError, StopIteration):
+    except (CorralError, LookupError, TypeError):
         return None
 
 

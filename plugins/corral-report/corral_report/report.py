@@ -336,5 +336,5 @@ def _what(results: Sequence[Result]) -> str:
     return "regret" if True in known else "reward"
 
 
-def _theory(line: CurveDescription) -> str:
-    return ", ".join(f"{each:g}" for each in line.exponents) or ABSENT
+def _theory(curve: CurveDescription) -> str:
+    return ", ".join(f"{each:g}" for each in curve.exponents) or ABSENT

@@ -75,17 +75,17 @@ def expected(run: Run) -> dict[str, list[dict[str, Any]]]:
     """The tables, value by value."""
     tables: dict[str, list[dict[str, Any]]] = {"curves": [], "bases": [], "summary": []}
     for result in run.results():
-        setting, line = result.point, result.curve
-        where = {"experiment": setting.name, "at": setting.at, "curve": line.name, "meta": line.meta}
-        point = run.points.index(setting)
-        for done in run.done([task for task in run.tasks if (task.point, task.curve) == (point, line.name)]):
+        point, curve = result.point, result.curve
+        where = {"experiment": point.name, "at": point.at, "curve": curve.name, "meta": curve.meta}
+        number_of_point = run.points.index(point)
+        for done in run.done([task for task in run.tasks if (task.point, task.curve) == (number_of_point, curve.name)]):
             record = done.record
             for row in range(done.task.rows):
                 for time, plays in enumerate(result.plays.tolist()):
                     when = {**where, "replicate": done.task.chunk_number * 2 + row, "plays": plays}
                     regret = None if record.regret is None else float(record.regret[row, time])
                     tables["curves"].append({**when, "reward": float(record.reward[row, time]), "regret": regret})
-                    for number, base in enumerate(line.bases):
+                    for number, base in enumerate(curve.bases):
                         tables["bases"].append(
                             {
                                 **when,
@@ -102,7 +102,7 @@ def expected(run: Run) -> dict[str, list[dict[str, Any]]]:
             {
                 **where,
                 "replicates": result.replicates,
-                "plays": setting.horizon,
+                "plays": point.horizon,
                 "measured": "reward" if result.regret is None else "regret",
                 "mean": mean.estimate,
                 "standard_error": float(result.measured.error[-1]) if several else None,

@@ -65,20 +65,20 @@ def made(
     """Results of one point, made of numbers with a fixed seed, and what reads their records."""
     rng = np.random.default_rng(5)
     labels = tuple(base_names) or tuple(f"epsilon-greedy(c={10**place:g})" for place in range(bases))
-    lines = tuple(
+    curves = tuple(
         CurveDescription(
             name, labels if place < metas else (name,), "corral" if place < metas else None, "plain", (), (0.5, 0.75)
         )
         for place, name in enumerate(names)
     )
-    setting = PointDescription(experiment, "", at, horizon, replicates * chunks, 1, replicates, lines, {})
+    point = PointDescription(experiment, "", at, horizon, replicates * chunks, 1, replicates, curves, {})
     records, results = {}, []
-    for place, line in enumerate(lines):
-        fold = Fold(setting, line)
-        records[line.name] = [
-            _record(checkpoints(horizon), len(line.bases), replicates, 2.0 + place, regret, rng) for _ in range(chunks)
+    for place, curve in enumerate(curves):
+        fold = Fold(point, curve)
+        records[curve.name] = [
+            _record(checkpoints(horizon), len(curve.bases), replicates, 2.0 + place, regret, rng) for _ in range(chunks)
         ]
-        for record in records[line.name]:
+        for record in records[curve.name]:
             record.dropped[::2, -1, 1:] = dropped
             fold.add(record, 0.1)
         results.append(fold.result())

@@ -22,14 +22,14 @@ ZIGZAG = np.tile([-1.0, 1.0], 20)  # forty replicates, mean 0
 def result(
     curve: str, final: Any, at: str = "", horizon: int = 100, known: bool = True, wanted: int | None = None
 ) -> Result:
-    line = CurveDescription(curve, (curve,), None, "plain", (), ())
-    setting = PointDescription("made", "", at, horizon, wanted or len(final), 1, len(final), (line,), {})
+    described = CurveDescription(curve, (curve,), None, "plain", (), ())
+    point = PointDescription("made", "", at, horizon, wanted or len(final), 1, len(final), (described,), {})
     values: Array = np.asarray(final, dtype=np.float64)
     moments = Moments()
     moments.add(values[:, np.newaxis])
     one = np.ones((1, 1))
     return Result(
-        setting, line, np.array([horizon]), moments if known else None, moments, moments, one, one, values, 0.0
+        point, described, np.array([horizon]), moments if known else None, moments, moments, one, one, values, 0.0
     )
 
 

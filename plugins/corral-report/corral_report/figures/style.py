@@ -135,7 +135,7 @@ def with_number(name: str, value: str) -> str:
 
 def look(result: Result, points: int) -> dict[str, Any]:
     """Line and marker of a curve: the same in all pictures of a run. Metas are thicker than bases alone."""
-    place = [line.name for line in result.point.curves].index(result.curve.name)
+    place = [curve.name for curve in result.point.curves].index(result.curve.name)
     meta = result.curve.meta is not None
     return {
         "color": COLOURS[place % len(COLOURS)],
