@@ -1,7 +1,4 @@
-"""Mistakes that a plugin's author makes: each is named, with who made it, and none is played on.
-
-Also tests `selection/compatibility.py`.
-"""
+"""Mistakes that a plugin's author makes: each is named, with who made it, and none is played on."""
 
 from __future__ import annotations
 

@@ -1,0 +1,28 @@
+"""Selections for tests, and playing them by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corral_core.protocols.problem import NOTHING, Problem
+from corral_core.selection.selection import Selection
+
+ROUNDS = 500
+PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
+MEANS = np.array([0.2, 0.5, 0.8])
+
+
+def selection(bases, meta, rows=4, options=None, seed=1, problem=PROBLEM) -> Selection:
+    made = [base.resolve(problem) for base in bases]
+    rng = np.random.default_rng(seed)
+    return Selection(made, meta, problem, rows=rows, rounds=ROUNDS, rng=rng, options=options)
+
+
+def play(chosen: Selection, plays: int, seed: int = 2) -> list[tuple[list[int], list[int]]]:
+    """Bernoulli arms by hand; what was chosen and done at every play."""
+    luck, done = np.random.default_rng(seed), []
+    for _ in range(plays):
+        actions, ticket = chosen.ask(NOTHING)
+        done.append((ticket.chosen.tolist(), actions.tolist()))
+        chosen.tell(ticket, (luck.random(chosen.rows) < MEANS[actions]).astype(float))
+    return done
