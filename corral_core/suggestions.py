@@ -6,11 +6,9 @@ import difflib
 from collections.abc import Iterable
 
 
-def suggestion(word: str, allowed: Iterable[str], *, otherwise: str | None = None) -> str:
-    """What the user may have meant, to end a sentence with. `otherwise` is for the case that nothing is near."""
+def suggestion(word: str, allowed: Iterable[str]) -> str:
+    """What the user may have meant, to end a sentence with."""
     allowed = list(allowed)
     if near := difflib.get_close_matches(word, allowed, n=3):
         return f"; did you mean {' or '.join(near)}?"
-    if otherwise is not None:
-        return otherwise
     return f"; it takes {', '.join(allowed)}" if allowed else "; it takes none"

@@ -66,12 +66,12 @@ def no_rows(case: BaseCase) -> None:
     trial = case.trial()
     moment = trial.play()
     before = held(trial.state, trial.everyone)
-    none, nobody = np.zeros(0, dtype=np.intp), Streams([])
+    none, no_streams = np.zeros(0, dtype=np.intp), Streams([])
     policy = case.base.policy(trial.state, none)
-    decision: Any = case.base.act(policy, moment.seen[0].take(none), nobody)  # type: ignore[arg-type]
+    decision: Any = case.base.act(policy, moment.seen[0].take(none), no_streams)  # type: ignore[arg-type]
     if len(action_of(decision)) != 0:
         broken(f"act on zero rows returned {shown(action_of(decision))}")
-    case.base.learn(trial.state, none, moment.feedback.take(none), nobody)  # type: ignore[arg-type]
+    case.base.learn(trial.state, none, moment.feedback.take(none), no_streams)  # type: ignore[arg-type]
     unchanged(held(trial.state, trial.everyone), before, "zero rows learned, but")
 
 

@@ -53,7 +53,7 @@ class Group(typer.core.TyperGroup):
             )
         plugin, _, name = cmd_name.rpartition(":")
         if normal_plugin(plugin) == CORE:
-            return super().get_command(ctx, name)
+            return None if name in self.owners else super().get_command(ctx, name)
         command = super().get_command(ctx, cmd_name) or self.qualified.get(f"{normal_plugin(plugin)}:{name}")
         if command is None and (missing := get_registry().missing("command", cmd_name)):
             raise CorralError(missing)

@@ -25,7 +25,7 @@ def is_file(name: str) -> bool:
 
 def is_registered(name: str) -> bool:
     """Whether a plugin registers an experiment of this name."""
-    return any(name in (entry.name, entry.qualified) for entry in get_registry().entries("experiment"))
+    return any(entry.kind == "experiment" for entry in get_registry().find(name))
 
 
 def bare(name: str) -> str:

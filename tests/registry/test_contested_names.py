@@ -27,6 +27,11 @@ def corral_metas():
 def corral_experiments():
     return [Entry('rustled', 'Its own ucb', 'corral_rustler_data:rustled.toml')]
 """
+COPYCAT = """
+@hookimpl
+def corral_experiments():
+    return [Entry('rustled', 'The name of another experiment', 'corral_rustler_data:rustled.toml')]
+"""
 THINGS = """
 import attrs
 import numpy as np
@@ -62,6 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("contested")
     wheels = [
         build(folder, "corral-rustler", "rustler", RUSTLER, THINGS),
+        build(folder, "corral-copycat", "copycat", COPYCAT),
         build(
             folder, "corral-future", "future", "corral_protocol = 99\n@hookimpl\ndef corral_bases():\n    return []\n"
         ),
@@ -141,8 +147,21 @@ def test_an_experiment_of_another_plugin_keeps_working(site: Path) -> None:
     assert there == regrets(corral(site, "run", "linear-arms", *short, disabled="corral-rustler"))
 
 
-def test_contested_experiments_and_commands_in_other_spellings(site: Path, tmp_path: Path) -> None:
+def test_a_contested_experiment(site: Path, folder: Path) -> None:
+    """Its bare name is an error, and `corral reproduce` is not disturbed by it."""
+    assert refused(site, "run", "rustled") == (
+        "Error: the experiment rustled is provided by corral-copycat and corral-rustler; write "
+        "corral-copycat:rustled or corral-rustler:rustled\n"
+    )
+    claim = '[[claims]]\nof = "Figure 9"\nsays = "It loses something."\nat_least = { ucb = 0.1 }\n'
+    (folder / "claimed.toml").write_text((folder / "corral-mab.toml").read_text() + claim)
+    told = json.loads(corral(site, "reproduce", "claimed.toml", "--json", "--quiet", cwd=folder))
+    assert "linear-arms" in json.dumps(told) and (folder / "reproduction-quick" / "index.html").exists()
+
+
+def test_names_in_other_spellings(site: Path) -> None:
     assert refused(site, "run", "rate-of-theft").startswith("Error: there is no experiment rate-of-theft; see corral")
+    assert run_corral(site, "core:plot").returncode == 2, "it is not the core's"
     assert corral(site, "Corral_Report:plot", "--help").startswith("Usage: corral Corral_Report:plot")
     assert corral(site, "core:list-metas") == corral(site, "list-metas")
     assert corral(site, "describe", "corral-core:corral") == corral(site, "describe", "core:corral")
@@ -153,7 +172,7 @@ def test_a_registered_experiment_means_its_own_plugin_first(site: Path, tmp_path
     there = regrets(corral(site, "run", "quickstart", *short))
     assert there == regrets(corral(site, "run", "quickstart", *short, disabled="corral-rustler"))
     assert there == regrets(corral(site, "run", "corral-mab:quickstart", *short))
-    assert regrets(corral(site, "run", "rustled", "--json"))["ucb"] == pytest.approx(60 * 0.8)
+    assert regrets(corral(site, "run", "corral-rustler:rustled", "--json"))["ucb"] == pytest.approx(60 * 0.8)
 
 
 def test_a_resolved_run_keeps_qualified_names_and_can_be_resumed(site: Path, folder: Path) -> None:
@@ -181,9 +200,15 @@ def test_what_is_wrong_is_told(site: Path) -> None:
     assert told["corral-rustler"]["problems"] == [
         "the base ucb is also provided by corral-mab; write corral-rustler:ucb or corral-mab:ucb",
         "the meta corral is ignored: the name belongs to the core",
+        "the experiment rustled is also provided by corral-copycat; write corral-rustler:rustled or "
+        "corral-copycat:rustled",
     ]
     assert told["corral-mab"]["problems"] == [
         "the base ucb is also provided by corral-rustler; write corral-mab:ucb or corral-rustler:ucb"
+    ]
+    assert told["corral-copycat"]["problems"] == [
+        "the experiment rustled is also provided by corral-rustler; write corral-copycat:rustled or "
+        "corral-rustler:rustled"
     ]
     assert (told["corral-future"]["status"], told["corral-future"]["problems"]) == (
         "failed",

@@ -111,7 +111,7 @@ def test_lockstep_equals_one_by_one(kind: str, observed) -> None:
 @pytest.mark.parametrize(("scale", "level"), [(1e-9, -1), (1e3, 0)])
 @pytest.mark.parametrize("kind", ["fixed", "changing"])
 def test_only_the_deciding_level_learns(kind: str, scale: float, level: int, observed) -> None:
-    """Widths all small: nobody learns. All wide: the first level does, and no other."""
+    """Widths all small: no level learns. All wide: the first level does, and no other."""
     rng = np.random.default_rng(5)
     base, fixed = SupLinUcb(scale=scale).resolve(PROBLEMS[kind]), rng.standard_normal((3, ARMS, FEATURES))
     state = base.init(given_rows([base], {"features": fixed}, 3), rng)

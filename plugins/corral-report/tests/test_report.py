@@ -267,7 +267,7 @@ def test_numbers_that_are_none_are_left_out(run: Run) -> None:
     assert row[1:3] == ["–", "–"]
 
 
-def test_where_nobody_knows_the_regret_rewards_are_shown(run: Run) -> None:
+def test_rewards_are_shown_if_the_regret_is_unknown(run: Run) -> None:
     found = [attrs.evolve(result, regret=None) for result in run.results()]
     page = report([Altered(run, run.points, found)]).html()  # type: ignore[list-item]
     assert "mean reward" in page and "mean regret" not in page

@@ -199,7 +199,7 @@ def test_a_file_of_ones_own_is_not_promised_the_replicates_of_a_paper(tiny: str,
     assert "full version" in told and "paper's number of replicates" not in told
 
 
-def test_claims_about_a_regret_that_nobody_knows_are_refused(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_about_an_unknown_regret_are_refused(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from corral_mab import BernoulliArms
 
     there = BernoulliArms.problem.fget
