@@ -18,7 +18,7 @@ from corral_core.environments.episodic_mdp import EpisodicMdp
 from corral_core.protocols.environment import Environment, Play
 from corral_core.protocols.problem import Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows
-from corral_core.selection.validation import features_in, observation_in
+from corral_core.selection.received import features_in, observation_of
 
 ENVIRONMENTS = Checks()
 demand = ENVIRONMENTS.demand
@@ -71,7 +71,7 @@ class Visit:
         problem, draws = self.environment.problem, self.draws
 
         def act(observation: Observation) -> Array:
-            observation_in(observation, problem, self.rows)
+            observation_of(observation, problem, self.rows)
             self.seen.append(copy.deepcopy(observation))
             if policy is not None:
                 return policy(observation)

@@ -40,7 +40,7 @@ SIZES = ("arms", "dimension", "states", "stages")  # a base may use less than th
 class Problem:
     """What an environment publishes; the experiment adds the horizon and delta."""
 
-    environment: str = "this environment"
+    environment: str = "the problem"  # its name, for messages
     actions: Actions = "finite"
     arms: int | None = None
     dimension: int | None = None  # of the features of arms; in an episode, of each arm in each state

@@ -1,8 +1,11 @@
-"""Check that bases, meta-algorithm, problem and options fit together; if not, say why in one sentence."""
+"""Check what a selection is made of, and that bases, meta-algorithm, problem and options fit together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from corral_core.errors import CorralError
 from corral_core.protocols.base import Base
@@ -10,6 +13,40 @@ from corral_core.protocols.meta import Meta
 from corral_core.protocols.parameters import fitted_names
 from corral_core.protocols.problem import Problem
 from corral_core.selection.options import Options
+from corral_core.selection.validation import array_kind, kind
+from corral_core.terminal import counted
+
+
+def check_parts(bases: Any, meta: Any, problem: Any, options: Any) -> None:
+    """Raise a `CorralError` if one of these is not what it should be: above all a class where an object belongs."""
+    if isinstance(bases, Base | type | Mapping | str) or not isinstance(bases, Sequence):
+        raise CorralError(f"bases must be a list of bases, like [Ucb(), Exp3()], not {kind(bases)}")
+    wanted: list[tuple[str, Any, Any]] = [("a base", base, Base) for base in bases]
+    wanted += [("meta", meta, Meta | None), ("problem", problem, Problem), ("options", options, Options | None)]
+    for name, value, cls in wanted:
+        if isinstance(value, type):
+            raise CorralError(f"{name} must be an object, not a class: write {value.__name__}(...)")
+        if not isinstance(value, cls):
+            what = {"options": 'Options, like PRESETS["practice"]', "problem": "a Problem", "meta": "a Meta or None"}
+            raise CorralError(f"{name} must be {what.get(name, 'a Base')}, not {kind(value)}")
+
+
+def check_sizes(rows: Any, rounds: Any, meta: Meta | None) -> None:
+    """Raise a `CorralError` if the number of rows or rounds is wrong, or the meta needs rounds and none are given."""
+    if rounds is None and meta is not None:
+        raise CorralError(f"{meta.name} needs rounds: the number of rounds that it plans for")
+    for name, value in (("rows", rows), ("rounds", 1 if rounds is None else rounds)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise CorralError(f"{name} must be a whole number of at least 1, not {kind(value)}")
+
+
+def check_shown(shown: Any, rows: int) -> None:
+    """Raise a `CorralError` unless this is a table of arrays with one entry per row."""
+    if not isinstance(shown, Mapping):
+        raise CorralError(f"shown must be a table of arrays by name, not {kind(shown)}")
+    for name, value in shown.items():
+        if not isinstance(value, np.ndarray) or value.shape[:1] != (rows,):
+            raise CorralError(f"shown[{name!r}] must be an array with {counted(rows, 'row')}, not {array_kind(value)}")
 
 
 def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, options: Options) -> None:

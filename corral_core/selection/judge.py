@@ -50,6 +50,15 @@ class Judge:
         """Take the rewards of a step into account; return a (bases, rows) mask of bases to restart, or None."""
         return None
 
+    def set_aside(self, at: Array) -> bool:
+        """Never choose these bases again in these rows. False, and nothing changes, if a row would have none left."""
+        left = self.active.copy()
+        left.reshape(-1)[at] = False
+        if not left.any(axis=0).all():
+            return False
+        self.active = left
+        return True
+
 
 class MetaJudge(Judge):
     """Judges the bases for a meta-algorithm, which learns the gain of every round."""

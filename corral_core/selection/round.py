@@ -52,6 +52,7 @@ class Round:
 class Ticket:
     """One step of a round: which base acts, with which policy, what it observed and decided."""
 
+    owner: object  # stands for the selection that issued it
     round: Round
     step: int
     policies: list[Any]

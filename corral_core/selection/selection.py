@@ -6,11 +6,16 @@
 
 Selection never sees an environment. The caller asks for actions with `ask(observation)`, plays them, and passes what
 they earned to `tell(ticket, reward)`: at once, late, or out of order. A ticket keeps what was true when it was issued.
+
+What a caller passes is checked before anything changes. A base that raises, or returns what cannot be played, is broken
+and what it did is not undone: a live selection sets it aside and continues with the others; a simulation ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +27,14 @@ from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows, stack
-from corral_core.selection.compatibility import check_fit
+from corral_core.selection.compatibility import check_fit, check_parts, check_shown, check_sizes
+from corral_core.selection.failures import Failures, SetAside
 from corral_core.selection.judge import Judge, MetaJudge
 from corral_core.selection.options import PRESETS, Options, options_for
+from corral_core.selection.received import check_open, copied, experience_of, observation_of, reward_of
 from corral_core.selection.round import Block, Part, Round, Ticket
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
-from corral_core.selection.validation import actions_in, observation_in, reward_of, trajectory_in
+from corral_core.selection.validation import actions_in, kind
 
 
 class Selection:
@@ -35,7 +42,11 @@ class Selection:
 
     `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. `options` set
     how bases are played and judged (default: the preset `paper`). `shown` contains what every base is given before the
-    first play, by name: for example the features of fixed arms.
+    first play, by name: for example the features of fixed arms. Several threads may call it: a lock lets in one at a
+    time.
+
+    A `live` selection copies what it is asked about, so that the caller may change its arrays, and sets aside a base
+    that fails. A simulation needs neither.
     """
 
     def __init__(
@@ -44,18 +55,18 @@ class Selection:
         meta: Meta | None,
         problem: Problem,
         *,
-        rows: int,
-        rounds: int,
+        rows: int = 1,
+        rounds: int | None = None,
         rng: Generator | int,
         options: Options | None = None,
         shown: dict[str, Array] | None = None,
+        live: bool = True,
     ) -> None:
-        if not isinstance(options, Options | None):
-            raise CorralError(f'options must be Options, like PRESETS["practice"], not {options!r}')
+        check_parts(bases, meta, problem, options)
         self.options = options_for(meta, options or PRESETS["paper"])
         check_fit(bases, meta, problem, self.options)
-        if rows < 1 or rounds < 1:
-            raise CorralError(f"a selection needs at least one row and one round, not {rows} and {rounds}")
+        check_sizes(rows, rounds, meta)
+        check_shown(shown or {}, rows)
         self.bases, self.meta, self.problem, self.rows = list(bases), meta, problem, rows
         self.rng = _generator(rng)
         self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
@@ -65,67 +76,114 @@ class Selection:
             self._block_of[block.members] = number
             self._slot[block.members] = np.arange(len(block.members))
         self.rounds_of = np.zeros((len(bases), rows), dtype=np.int64)  # rounds in which each base was chosen
+        self.live = live
+        self._failures = Failures(self.bases, rows)
+        self._lock = threading.RLock()
+        self._key = object()  # what tickets have as their owner
         self._weights = self.blocks[0].player.weights
         self._all = np.arange(rows)
         self._zeros = np.zeros(rows, dtype=np.intp)
         self._round: Round | None = None
         self.judge = Judge(len(bases), rows)
-        if meta is not None:
+        if meta is not None and rounds is not None:
             told = meta_problem(bases, problem, self.options, rounds)
             self.judge = MetaJudge(meta, told, problem, self.options, rows, self._weights)
 
     def ask(self, observation: Observation = NOTHING, ticket: Ticket | None = None) -> tuple[Array, Ticket]:
-        """Actions for the next play of every row. With a ticket, the episode that it began continues.
+        """Actions for the next play of every row. With a ticket, the episode that it began continues."""
+        with self._lock:
+            seen = observation_of(observation, self.problem, self.rows)
+            if ticket is not None:
+                self._check_episode(ticket)
+            if self.live:
+                seen = copied(seen)
+            asked = self._begun(seen) if ticket is None else self._continued(ticket, seen)
+            actions = asked.actions.copy() if self.live else asked.actions
+            self._failures.warn()
+        return actions, asked
 
-        The observation is kept, not copied, until the reward is told: pass another array next time.
-        """
-        observation_in(observation, self.problem, self.rows)
-        if ticket is not None:
+    def tell(self, ticket: Ticket, reward: ArrayLike, experience: Rows | None = None) -> None:
+        """Take what the actions of a ticket earned; for an episode, also its `Trajectory`."""
+        with self._lock:
+            check_open(ticket, self._key)
+            paid = reward_of(reward, self.rows)
+            learned = experience_of(experience, ticket, self.problem, self.rows)
+            if self.live and learned is not ticket.observation:
+                learned = copied(learned)
+            ticket.told = True
+            self._learn(ticket, paid, learned)
+            restart = self.judge.told(ticket.round, ticket.step, paid)
+            if restart is not None:
+                self._restart(restart)
+            self._failures.warn()
+
+    @property
+    def probabilities(self) -> Array:
+        """(bases, rows): the probability with which each base would be chosen now."""
+        with self._lock:
+            return self.judge.probabilities.copy()
+
+    @property
+    def active(self) -> Array:
+        """(bases, rows): false if a base has been dropped or set aside."""
+        return self.judge.active.copy()
+
+    @property
+    def restarts(self) -> Array:
+        """(bases, rows): how often each base has started over."""
+        return self.judge.restarts.copy()
+
+    @property
+    def set_aside(self) -> dict[int, str]:
+        """Why each base that failed was set aside, by its number."""
+        return dict(self._failures.reasons)
+
+    def _check_episode(self, ticket: Ticket) -> None:
+        """Refuse to continue what is not an episode of this selection."""
+        check_open(ticket, self._key)
+        if not self.problem.episodic:
+            raise CorralError(
+                f"{self.problem.environment} has no episodes: call ask without a ticket, once for each play"
+            )
+
+    def _begun(self, observation: Observation) -> Ticket:
+        """The ticket of the next step. If the base fails and is set aside, another base plays in a new round."""
+        while True:
+            try:
+                return self._next(observation)
+            except SetAside:
+                self._round = None
+
+    def _continued(self, ticket: Ticket, observation: Observation) -> Ticket:
+        """The ticket after another step of its episode."""
+        try:
             return self._act(ticket, observation)
+        except SetAside as failed:
+            self._round, ticket.told = None, True
+            raise CorralError(
+                "a base failed in the middle of this episode and is set aside; begin another with ask"
+            ) from failed.__cause__
+
+    def _next(self, observation: Observation) -> Ticket:
         turn = self._round
         if turn is None or turn.asked == len(self._weights):
             turn = self._round = self._begin()
         step = turn.asked
         turn.asked += 1
-        policies = [part.block.player.next_policy(step, part.learners, self.rng) for part in turn.parts]
+        policies = [
+            self._call(part.at, part.block.player.next_policy, step, part.learners, self.rng) for part in turn.parts
+        ]
         if step == 0:
             self._note_plays(turn)
-        ticket = Ticket(turn, step, policies, observation, [[] for _ in policies], self._zeros)
+        ticket = Ticket(self._key, turn, step, policies, observation, [[] for _ in policies], self._zeros)
         return self._act(ticket, observation)
-
-    def tell(self, ticket: Ticket, reward: ArrayLike, experience: Rows | None = None) -> None:
-        """Take what the actions of a ticket earned; for an episode, also its `Trajectory`."""
-        if ticket.told:
-            raise CorralError("this ticket was told already; call `tell` once for each call of `ask`")
-        paid = reward_of(reward, self.rows)
-        if self.problem.episodic:
-            experience = trajectory_in(experience, self.problem, self.rows)
-        ticket.told = True
-        self._learn(ticket, paid, ticket.observation if experience is None else experience)
-        restart = self.judge.told(ticket.round, ticket.step, paid)
-        if restart is not None:
-            self._restart(restart)
-
-    @property
-    def probabilities(self) -> Array:
-        """(bases, rows): the probability with which each base would be chosen now."""
-        return self.judge.probabilities
-
-    @property
-    def active(self) -> Array:
-        """(bases, rows): false if a base has been dropped."""
-        return self.judge.active
-
-    @property
-    def restarts(self) -> Array:
-        """(bases, rows): how often each base has started over."""
-        return self.judge.restarts
 
     def _begin(self) -> Round:
         chosen, probability = self.judge.choose(self.rng)
         at = chosen * self.rows + self._all
+        self._failures.check(at, self.meta)
         self.rounds_of.reshape(-1)[at] += 1
-        restarts = self.restarts.take(at) if self.options.restart else self._zeros
+        restarts = self.judge.restarts.take(at) if self.options.restart else self._zeros
         unpaid = sum(weight > 0 for weight in self._weights)
         gain, difference = np.zeros((2, self.rows))
         parts = self._parts(chosen, at)
@@ -146,16 +204,21 @@ class Selection:
         return parts
 
     def _part(self, block: Block, rows: Array, learners: Array, at: Array, whole: bool = False) -> Part:
-        restarts = self.restarts.take(at) if self.options.restart else None
+        restarts = self.judge.restarts.take(at) if self.options.restart else None
         return Part(block, rows, learners, at, restarts, whole)
 
     def _everyone(self) -> list[Part]:
-        """Every learner of every block: in importance-weighted rounds all propose, in shared rounds all learn."""
+        """Every learner of every block that was not set aside: all propose (importance-weighted), or learn (shared)."""
         parts = []
         for block in self.blocks:
             learners = np.arange(len(block.members) * self.rows)
             at = np.repeat(block.members * self.rows, self.rows) + learners % self.rows
-            parts.append(self._part(block, learners % self.rows, learners, at, whole=len(block.members) == 1))
+            if self._failures.reasons:
+                learners = learners[~self._failures.at.take(at)]
+                at = at[~self._failures.at.take(at)]
+            whole = len(at) == self.rows and len(block.members) == 1
+            if len(at):
+                parts.append(self._part(block, learners % self.rows, learners, at, whole=whole))
         return parts
 
     @property
@@ -171,17 +234,23 @@ class Selection:
             played = turn.at.take(part.rows) == part.at
             turn.plays[part.rows[played]] = part.block.player.plays.take(part.learners[played])
 
-    def _act(self, ticket: Ticket, observation: Observation) -> tuple[Array, Ticket]:
+    def _act(self, ticket: Ticket, observation: Observation) -> Ticket:
         proposed, parts = [], ticket.round.parts
         views = [observation if part.whole else observation.take(part.rows) for part in parts]
         if observation is ticket.observation:
             ticket.seen = views
         for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):
-            player = part.block.player
-            decided.append(player.act(policy, seen, self.rng))
-            proposed.append(actions_in(decided[-1], player.base, self.problem, seen, len(part.rows)))
+            decision, actions = self._call(part.at, self._decide, part, policy, seen)
+            decided.append(decision)
+            proposed.append(actions)
         ticket.actions = self._merged(ticket, proposed)
-        return ticket.actions, ticket
+        return ticket
+
+    def _decide(self, part: Part, policy: Any, seen: Observation) -> tuple[Any, Array]:
+        """What the learners of a part decide, and the actions in it."""
+        player = part.block.player
+        decision = player.act(policy, seen, self.rng)
+        return decision, actions_in(decision, player.base, self.problem, seen, len(part.rows))
 
     def _merged(self, ticket: Ticket, proposed: list[Array]) -> Array:
         """One action per row: that of the chosen base."""
@@ -213,20 +282,41 @@ class Selection:
                 played = ticket.round.at.take(part.rows) == part.at
                 paid = np.where(played, paid / ticket.probability.take(part.rows), 0.0)
             learned = Feedback(observation=seen, decision=decision, reward=paid)
-            learners = part.learners
-            if part.restarts is not None:
-                same = part.restarts == self.restarts.take(part.at)
-                if not same.all():  # a learner that has restarted since must not learn from its former play
-                    kept = np.flatnonzero(same)
-                    learners, learned = learners[kept], learned.take(kept)
-            part.block.player.learn(ticket.step, learners, learned, self.rng)
+            learners, at = part.learners, part.at
+            if (learning := self._learning(part)) is not None:
+                learners, learned, at = learners[learning], learned.take(learning), at[learning]
+            if not len(at):
+                continue
+            with contextlib.suppress(SetAside):
+                self._call(at, part.block.player.learn, ticket.step, learners, learned, self.rng)
+
+    def _learning(self, part: Part) -> Array | None:
+        """Which learners of a part still learn from its play; None if all do."""
+        if part.restarts is None and not self._failures.reasons:
+            return None
+        learning = ~self._failures.at.take(part.at)
+        if part.restarts is not None:  # a learner that has restarted since must not learn from its former play
+            learning &= part.restarts == self.judge.restarts.take(part.at)
+        return None if learning.all() else np.flatnonzero(learning)
 
     def _restart(self, restart: Array) -> None:
         """Start these learners over."""
         for block in self.blocks:
             learners = np.flatnonzero(restart[block.members])
             if len(learners):
-                block.player.restart(learners, self.rng)
+                at = np.repeat(block.members, self.rows)[learners] * self.rows + learners % self.rows
+                with contextlib.suppress(SetAside):
+                    self._call(at, block.player.restart, learners, self.rng)
+
+    def _call(self, at: Array, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a base for the learners at these places. If it raises and other bases are left, it is set aside."""
+        try:
+            return function(*arguments)
+        except Exception as error:
+            if not (self.live and self.judge.set_aside(at)):
+                raise
+            self._failures.note(at, error)
+            raise SetAside from error
 
     def _block(self, members: Array, shown: dict[str, Array]) -> Block:
         bases = [self.bases[member] for member in members]
@@ -238,5 +328,5 @@ class Selection:
 def _generator(rng: Any) -> Generator:
     """The generator itself, or one with this seed."""
     if not isinstance(rng, Generator) and (not isinstance(rng, int) or isinstance(rng, bool) or rng < 0):
-        raise CorralError(f"rng must be a numpy Generator or a seed (a whole number of at least 0), not {rng!r}"[:160])
+        raise CorralError(f"rng must be a numpy Generator or a seed (a whole number of at least 0), not {kind(rng)}")
     return np.random.default_rng(rng)

@@ -44,6 +44,7 @@ def simulate(
         rng=choices,
         options=curve.options,
         shown=environment.shown(instance),
+        live=False,
     )
     recorder = Recorder(curve, rows, horizon)
     ticket: Ticket | None = None

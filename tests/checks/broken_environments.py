@@ -144,6 +144,14 @@ class NoGlobalRandomness(Sound):
 
 @breaks("observations-match-the-problem")
 class ObservationsMatchTheProblem(Sound):
+    """Shows a state, and does not say so."""
+
+    def observe(self, instance: Any, rng: Any) -> Observation:
+        return Observation(state=np.zeros(len(instance), dtype=int))
+
+
+@breaks("shapes")
+class UndeclaredMasks(Sound):
     """Masks arms, and does not say so."""
 
     def observe(self, instance: Any, rng: Any) -> Observation:

@@ -172,7 +172,7 @@ def test_says_what_it_misses() -> None:
     ):
         UcbGlm(link="probit", norm=40.0).resolve(FIXED)
     UcbGlm(link="probit", norm=40.0, curvature=0.1).resolve(FIXED)
-    with pytest.raises(CorralError, match="ucb-glm needs features; this environment has none"):
+    with pytest.raises(CorralError, match="ucb-glm needs features; the problem has none"):
         UcbGlm().resolve(attrs.evolve(FIXED, dimension=None))
     with pytest.raises(CorralError, match="ucb-glm needs a known scale of the noise"):
         UcbGlm().resolve(attrs.evolve(FIXED, noise=None))

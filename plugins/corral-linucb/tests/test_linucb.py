@@ -256,7 +256,7 @@ def test_refusals() -> None:
     with pytest.raises(CorralError, match="linucb: dimension must be at most 5, as many as here has, not 9"):
         LinUcb(dimension=9).resolve(attrs.evolve(FIXED, environment="here"))
     with pytest.raises(
-        CorralError, match="quadratic-linucb needs finitely many actions; this environment has a ball of actions"
+        CorralError, match="quadratic-linucb needs finitely many actions; the problem has a ball of actions"
     ):
         QuadraticLinUcb().resolve(Problem(actions="ball", dimension=2, noise=1.0, delta=0.1))
     base = LinUcb().resolve(attrs.evolve(FIXED, environment="here"))

@@ -198,7 +198,7 @@ def test_says_what_it_misses() -> None:
     with pytest.raises(CorralError, match="suplinucb needs a known horizon"):
         SupLinUcb().resolve(attrs.evolve(FIXED, horizon=None))
     base = SupLinUcb().resolve(FIXED)
-    with pytest.raises(CorralError, match="needs the features of fixed arms; this environment shows none"):
+    with pytest.raises(CorralError, match="needs the features of fixed arms; the problem shows none"):
         base.init(given_rows([base], {}, 2), np.random.default_rng(0))
     with pytest.raises(CorralError, match=r"call resolve\(problem\) first"):
         SupLinUcb(arms=2, dimension=2, noise=1, low=0, high=1, horizon=9, delta=0.1).init(

@@ -172,7 +172,7 @@ def test_bases_say_what_they_miss() -> None:
 @pytest.mark.parametrize(
     ("base", "sentence"),
     [
-        (Ucb(arms=9), "ucb: arms must be at most 4, as many as this environment has, not 9"),
+        (Ucb(arms=9), "ucb: arms must be at most 4, as many as the problem has, not 9"),
         (Rate(good=7), r"good and bad must be arms 0 to 3, not 7 and 1"),
     ],
     ids=["ucb", "rate"],

@@ -85,7 +85,7 @@ def test_reference_regrets_of_the_unknown_rate_bases(world, exponent, reveals, r
 
 
 def test_they_live_nowhere_else() -> None:
-    with pytest.raises(CorralError, match="works only in lower-bound-sqrt, not in this environment"):
+    with pytest.raises(CorralError, match="works only in lower-bound-sqrt, not in the problem"):
         SqrtBase().resolve(Problem(arms=2))
     with pytest.raises(CorralError, match="x must be less than y"):
         LowerBoundUnknownRate(x=0.9, y=0.5)

@@ -9,7 +9,7 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le, lt
 
 from corral_core import Array, Base, CorralError, Observation, Problem, fitted, knob, parameter
-from corral_core.selection.validation import features_in
+from corral_core.selection.received import features_in
 
 MODERATE: Any = and_(ge(0.0), le(1e9))  # larger values would overflow
 

@@ -60,7 +60,7 @@ from corral_core import Array, Bound, CorralError, Feedback, Observation, Proble
 from corral_core.bases.policies import InForce
 from corral_core.environments.planning import backward
 from corral_core.protocols.base import refuse
-from corral_core.selection.validation import features_in
+from corral_core.selection.received import features_in
 
 
 class LsviUcbState(Rows):

@@ -1,0 +1,46 @@
+"""Bases that failed in a live selection and are set aside: where, why, and a warning for each."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from corral_core.errors import CorralError, place, reason
+from corral_core.protocols.base import Base
+from corral_core.protocols.meta import Meta
+from corral_core.rows import Array
+
+
+class SetAside(Exception):  # noqa: N818 - nothing is wrong with the caller
+    """A base failed and has been set aside; `__cause__` is what it raised."""
+
+
+class Failures:
+    """The bases that were set aside, of a selection with these bases and rows."""
+
+    def __init__(self, bases: Sequence[Base], rows: int) -> None:
+        self.reasons: dict[int, str] = {}  # by the number of the base
+        self.at: Array = np.zeros(len(bases) * rows, dtype=bool)  # flat (bases, rows)
+        self._bases, self._rows = bases, rows
+        self._unsaid: list[str] = []
+
+    def note(self, at: Array, error: Exception) -> None:
+        """Note that the bases at these places raised an error."""
+        self.at[at] = True
+        why = str(error) if isinstance(error, CorralError) else f"{reason(error)}{place(error)}"
+        for number in np.unique(at // self._rows).tolist():
+            if number not in self.reasons:
+                self.reasons[number] = why
+                self._unsaid.append(f"{self._bases[number].name} failed and is set aside: {why}")
+
+    def check(self, at: Array, meta: Meta | None) -> None:
+        """Refuse a choice of bases that were set aside: the meta was told that they are not active."""
+        if self.reasons and meta is not None and self.at.take(at).any():
+            raise CorralError(f"{meta.name}: choose returned a base that is not active")
+
+    def warn(self) -> None:
+        """Warn of every base that was set aside since the last call."""
+        while self._unsaid:
+            warnings.warn(self._unsaid.pop(0), RuntimeWarning, stacklevel=3)
