@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.protocols.problem import Observation, Problem, Trajectory
+from corral_core.protocols.problem import NOTHING, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows
 from corral_core.selection.round import Ticket
 from corral_core.selection.validation import array_kind, is_array, kind
@@ -21,7 +21,7 @@ def observation_of(observation: Any, problem: Problem, rows: int) -> Observation
     """The observation as arrays, checked: features and mask must have the problem's shapes."""
     if not isinstance(observation, Observation):
         raise CorralError(f"ask needs an Observation, not {kind(observation)}")
-    seen = _with_rows(observation, problem) if rows == 1 else observation
+    seen = _with_rows(observation, problem) if rows == 1 and observation is not NOTHING else observation
     if problem.masked or seen.mask is not None:
         _check_mask(seen.mask, problem, rows)
     if seen.features is not None:
@@ -106,14 +106,8 @@ def check_open(ticket: Any, owner: object) -> None:
 
 def reward_of(reward: Any, rows: int) -> Array:
     """Rewards as floats, checked: finite real numbers, one per row."""
-    found = reward
-    if not isinstance(reward, np.ndarray):
-        parts = reward if isinstance(reward, list | tuple) else ()
-        try:
-            found = None if any(part is np.ma.masked for part in parts) else np.asarray(reward)
-        except (TypeError, ValueError, OverflowError):
-            found = None
-    if found is None or found.dtype.kind not in "biuf" or np.ma.is_masked(reward):
+    found = reward if type(reward) is np.ndarray else _as_array(reward)
+    if found is None or found.dtype.kind not in "biuf":
         raise CorralError(f"rewards must be numbers, not {kind(reward)}")
     if rows == 1 and found.ndim == 0:
         found = found[None]
@@ -124,6 +118,17 @@ def reward_of(reward: Any, rows: int) -> Array:
         row = int(np.flatnonzero(~np.isfinite(paid))[0])
         raise CorralError(f"the reward of row {row} is {paid[row]}; rewards must be finite numbers")
     return paid
+
+
+def _as_array(reward: Any) -> Array | None:
+    """Rewards as an array; None if some are masked, or they have no shape."""
+    parts = reward if isinstance(reward, list | tuple) else ()
+    if np.ma.is_masked(reward) or any(part is np.ma.masked for part in parts):
+        return None
+    try:
+        return np.asarray(reward)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def experience_of(experience: Any, ticket: Ticket, problem: Problem, rows: int) -> Rows:

@@ -13,7 +13,6 @@ and what it did is not undone: a live selection sets it aside and continues with
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -95,7 +94,7 @@ class Selection:
             seen = observation_of(observation, self.problem, self.rows)
             if ticket is not None:
                 self._check_episode(ticket)
-            if self.live:
+            if self.live and seen is not NOTHING:
                 seen = copied(seen)
             asked = self._begun(seen) if ticket is None else self._continued(ticket, seen)
             actions = asked.actions.copy() if self.live else asked.actions
@@ -285,10 +284,12 @@ class Selection:
             learners, at = part.learners, part.at
             if (learning := self._learning(part)) is not None:
                 learners, learned, at = learners[learning], learned.take(learning), at[learning]
-            if not len(at):
-                continue
-            with contextlib.suppress(SetAside):
+                if not len(at):
+                    continue
+            try:
                 self._call(at, part.block.player.learn, ticket.step, learners, learned, self.rng)
+            except SetAside:
+                continue
 
     def _learning(self, part: Part) -> Array | None:
         """Which learners of a part still learn from its play; None if all do."""
@@ -305,8 +306,10 @@ class Selection:
             learners = np.flatnonzero(restart[block.members])
             if len(learners):
                 at = np.repeat(block.members, self.rows)[learners] * self.rows + learners % self.rows
-                with contextlib.suppress(SetAside):
+                try:
                     self._call(at, block.player.restart, learners, self.rng)
+                except SetAside:
+                    continue
 
     def _call(self, at: Array, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a base for the learners at these places. If it raises and other bases are left, it is set aside."""
