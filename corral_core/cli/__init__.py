@@ -1,4 +1,4 @@
-"""The command line. This module imports nothing heavy, so that `main` can catch an interrupt while the rest is imported."""
+"""The command line. `main` imports the rest, so that it can catch an interrupt during the imports."""
 
 from __future__ import annotations
 
