@@ -37,9 +37,8 @@ def complete_curves(
     if not lost:
         return results
     first: dict[tuple[int, str], Lost] = {}
-    for each in sorted(
-        lost, key=lambda each: each.task.chunk_number if each.failure else math.inf
-    ):  # then as they came
+    # Failures by chunk number; then what else was lost, as it came, because later chunks were not even started.
+    for each in sorted(lost, key=lambda each: each.task.chunk_number if each.failure else math.inf):
         first.setdefault(each.task.place, each)
     failed = tuple(first[place] for place in _in_order(points) if place in first)
     number = {point.at: number for number, point in enumerate(points)}
