@@ -202,15 +202,16 @@ def _print_json(experiment: Experiment, results: list[Result], failed: RunFailed
 
 
 def _print_tables(points: Sequence[Point], results: list[Result]) -> None:
-    shown = {point.at: [result for result in results if result.point.at == point.at] for point in points}
-    for index, (at, mine) in enumerate((at, mine) for at, mine in shown.items() if mine):
+    points = [point for point in points if any(result.point.at == point.at for result in results)]
+    for index, point in enumerate(points):
         if index:
             print()
-        if at:
-            print(at)
+        if point.at:
+            print(point.at)
+        mine = [result for result in results if result.point.at == point.at]
         _print_regret(mine)
         _print_plays(mine)
-    if len(points) > 1 and results:
+    if len(points) > 1:
         print()
         _print_all_points(points, results)
 
