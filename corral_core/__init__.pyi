@@ -93,6 +93,7 @@ __all__ = [  # noqa: RUF022 - in the order of the documentation
     "Experiment",
     "Run",
     "Result",
+    "RunFailed",
     # To extend
     "hookimpl",
     "Entry",
