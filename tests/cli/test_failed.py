@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -206,3 +207,18 @@ def test_a_chunk_that_hangs_is_ended_and_the_rest_is_shown(capfd: pytest.Capture
             "Replay it: corral run try.toml --only hanging:1 --engine serial (add --pdb to debug it)",
         ]
     ]
+
+
+def test_the_debugger_shows_where_a_plugin_hangs(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C arrives while the base sleeps."""
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", interrupted)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("up\nq\n"))
+    code, out, said = corral(capfd, "run", write(experiment("hanging")), "--only", "hanging:1", "--pdb")
+    assert (code, said) == (130, "Interrupted.\n")
+    assert any(line.endswith("learn()") for line in out.splitlines())
