@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
             provides = ", ".join(
                 f"{len(names)} {kind}{'s' * (len(names) > 1)}" for kind, names in record.provides.items()
             )
-            took = f"{record.seconds:.2f} s" if record.seconds else ""
+            took = f"{1000 * record.seconds:.1f} ms" if record.seconds else ""
             rows.append((record.name, record.version, record.status, took, provides or "nothing"))
         console = show_table(("plugin", "version", "status", "import", "provides"), rows)
         problems = [f"{record.name}: {problem}" for record in records for problem in (*record.problems, *_slow(record))]

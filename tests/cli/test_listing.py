@@ -100,7 +100,7 @@ def test_plugins_tells_how_long_imports_took_and_names_the_slow_one(
     assert found == {"core": 0.0, "quick": 0.0, "slow": 0.75}
     assert corral("plugins") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[3:5] for line in lines if line.startswith("slow ")] == [["0.75", "s"]]
+    assert [line.split()[3:5] for line in lines if line.startswith("slow ")] == [["750.0", "ms"]]
     assert lines[-1] == (
         "slow: its import took 0.8 s, which delays every command; "
         "import heavy modules inside functions, not in the plugin's module"
