@@ -36,6 +36,7 @@ from corral_core.protocols.problem import Trajectory as Trajectory
 from corral_core.registry.names import get_registry as get_registry
 from corral_core.rows import Array as Array
 from corral_core.rows import Rows as Rows
+from corral_core.runs.failed import RunFailed as RunFailed
 from corral_core.runs.results import Result as Result
 from corral_core.runs.run import Run as Run
 from corral_core.runs.runner import run_experiment as run_experiment
@@ -92,6 +93,7 @@ __all__ = [  # noqa: RUF022 - in the order of the documentation
     "Experiment",
     "Run",
     "Result",
+    "RunFailed",
     # To extend
     "hookimpl",
     "Entry",

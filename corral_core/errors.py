@@ -3,6 +3,9 @@
 import os
 import warnings
 
+# Folders of code that no plugin has written.
+LIBRARIES = {"corral_core", "numpy", "attr", "attrs", "importlib", os.path.basename(os.path.dirname(os.__file__))}
+
 
 class CorralError(Exception):
     """An error that the user can fix: one sentence that says what is wrong, where, and what would be right.
@@ -35,14 +38,18 @@ def reason(error: BaseException) -> str:
 
 def place(error: BaseException) -> str:
     """Where it was raised: the last line outside Corral, numpy, attrs and Python itself, in brackets; "" if none."""
-    libraries = {"corral_core", "numpy", "attr", "attrs", "importlib", os.path.basename(os.path.dirname(os.__file__))}
     found = ""
     trace = error.__traceback__
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
-        parts = path.replace("\\", "/").split("/")
-        inside = parts[parts.index("site-packages") + 1 :] if "site-packages" in parts else parts
-        if not path.startswith("<") and not libraries & set(inside[:-1]):
-            found = f" ({parts[-1]}, line {trace.tb_lineno})"
+        if of_plugin(path):
+            found = f" ({os.path.basename(path)}, line {trace.tb_lineno})"
         trace = trace.tb_next
     return found
+
+
+def of_plugin(path: str) -> bool:
+    """Whether this is a file of a plugin or a script: not of Corral, numpy, attrs or Python itself."""
+    parts = path.replace("\\", "/").split("/")
+    inside = parts[parts.index("site-packages") + 1 :] if "site-packages" in parts else parts
+    return not path.startswith("<") and not LIBRARIES & set(inside[:-1])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,10 +61,77 @@ def printable(name: str) -> str:
     return name if name.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
-def show_json(rows: Sequence[object]) -> None:
+_output: TextIO | None = None  # standard output, while it is reserved
+
+
+@contextlib.contextmanager
+def reserved_output(wanted: bool = True) -> Iterator[None]:
+    """Reserve standard output for `show_json`, so that plugins cannot spoil what programs read.
+
+    Until the block ends, everything else that is written there goes to standard error: what Python prints, and what C
+    code, subprocesses or `os.write` send to file descriptor 1.
+    """
+    global _output
+    if not wanted or _output is not None or sys.stdout is None:
+        yield
+        return
+    sys.stdout.flush()
+    with _diverted(1, 2) as copy:
+        _output = sys.stdout if copy is None or not _writes_to(sys.stdout, 1) else _reopened(copy, sys.stdout)
+        kept = sys.stdout, _output
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                yield
+        finally:
+            _output = None
+            if kept[0] is not kept[1]:
+                with contextlib.suppress(OSError):  # `show_json` has flushed, and raised if that was impossible
+                    kept[1].close()
+
+
+@contextlib.contextmanager
+def _diverted(number: int, other: int) -> Iterator[int | None]:
+    """Let a file descriptor mean another one; yields a copy of the first, or None if one of them is closed."""
+    try:
+        os.fstat(other)
+        copy = os.dup(number)
+    except OSError:
+        yield None
+        return
+    os.dup2(other, number)
+    try:
+        yield copy
+    finally:
+        _flush_c_output()
+        os.dup2(copy, number)
+        os.close(copy)
+
+
+def _flush_c_output() -> None:
+    """Write what C code has printed so far: it keeps its own buffer, and would otherwise write it at exit."""
+    if "ctypes" in sys.modules:  # not imported for this alone; numpy imports it
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError, TypeError):
+            ctypes.CDLL(None).fflush(None)
+
+
+def _writes_to(stream: TextIO, number: int) -> bool:
+    try:
+        return stream.fileno() == number
+    except (OSError, ValueError, AttributeError):  # a stream in memory, as in tests
+        return False
+
+
+def _reopened(number: int, stream: TextIO) -> TextIO:
+    return open(os.dup(number), "w", encoding=stream.encoding, errors=stream.errors)
+
+
+def show_json(content: object, *, indent: int | None = 2) -> None:
+    """Print JSON to standard output, also while it is reserved."""
     import json
 
-    print(json.dumps(rows, indent=2))
+    print(json.dumps(content, indent=indent, allow_nan=False), file=_output, flush=True)
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Console:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import corral_core
-from corral_core.cli import command_line
+from corral_core.cli.application import command_line
 from corral_core.cli.describe import import_line, needs, parameter_rows
 from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered
 from corral_core.registry.names import Registry

@@ -12,7 +12,7 @@ import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from corral_core.cli import command_line
+from corral_core.cli.application import command_line
 from corral_core.registry.discovery import Plugins
 
 PLUGINS = Path(__file__).parent

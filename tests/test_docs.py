@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from corral_core.cli import COMMANDS, command_line
+from corral_core.cli.application import COMMANDS, command_line
 from corral_core.experiments.claims import stated
 from corral_core.experiments.point import parse_point
 from corral_core.experiments.source import read, sweep

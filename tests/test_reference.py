@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corral_core.cli import command_line
+from corral_core.cli.application import command_line
 from corral_core.registry.discovery import Plugins
 from corral_core.registry.names import Registry
 

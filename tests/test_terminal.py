@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from corral_core.terminal import counted, number, plays, printable, say, say_paragraphs, show_json, show_table
@@ -49,3 +52,34 @@ def test_tables_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.splitlines()[1].split() == ["a", "1"]
     assert out.endswith('[\n  {\n    "a": 1\n  }\n]\n')
+
+
+SPOILING = """
+import ctypes, os, subprocess, sys
+from corral_core.terminal import reserved_output, show_json
+
+print("before")
+with reserved_output():
+    os.write(1, b"descriptor\\n")
+    print("printed")
+    subprocess.run(["echo", "subprocess"], check=True)
+    ctypes.CDLL(None).printf(b"from C\\n")
+    with reserved_output():
+        show_json({"answer": 42})
+    os.write(1, b"again\\n")
+print("after")
+"""
+
+
+def test_reserved_output_carries_json_and_nothing_else() -> None:
+    """C code has a buffer of its own, which it would write at exit."""
+    done = subprocess.run([sys.executable, "-c", SPOILING], capture_output=True, text=True, check=True)
+    assert done.stdout == 'before\n{\n  "answer": 42\n}\nafter\n'
+    assert sorted(done.stderr.split("\n")) == ["", "again", "descriptor", "from C", "printed", "subprocess"]
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_output_is_reserved_even_if_a_descriptor_is_closed(closed: int) -> None:
+    script = "from corral_core.terminal import reserved_output, show_json\nwith reserved_output(): show_json([1])"
+    done = subprocess.run(["sh", "-c", f'exec "$0" -c "$1" {closed}>&-', sys.executable, script], check=False)
+    assert done.returncode == 0

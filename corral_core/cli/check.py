@@ -41,14 +41,14 @@ def check(
     from corral_core.checks.cases import check_all
     from corral_core.checks.names import subjects_of
     from corral_core.checks.rules import judged, out_of_date
-    from corral_core.terminal import say, show_json
+    from corral_core.terminal import reserved_output, say, show_json
 
     expected = _expected(expect or [])
-    with contextlib.redirect_stdout(sys.stderr):  # keeps what plugins print out of our output
+    with reserved_output():  # keeps what plugins print out of our output
         subjects = [subject for name in names for subject in subjects_of(name)]
     found: list[tuple[Subject, list[Outcome]]] = []
     for subject in subjects:
-        with _waiting(f"{subject.kind} {subject.name} ..."), contextlib.redirect_stdout(sys.stderr):
+        with _waiting(f"{subject.kind} {subject.name} ..."), reserved_output():
             outcomes = [judged(outcome, expected) for outcome in check_all(subject.cases, expected)]
         found.append((subject, outcomes))
         if not as_json:

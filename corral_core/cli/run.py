@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from corral_core.cli.failed import failed_rows, replay_command, show_failed
+from corral_core.cli.only import check_only, play_only
+from corral_core.errors import CorralError
+
 if TYPE_CHECKING:
     from corral_core.experiments.experiment import Experiment
     from corral_core.experiments.point import Point
+    from corral_core.runs.failed import RunFailed
     from corral_core.runs.results import Result
 
 AHEAD = 4  # workers that start immediately; more start when the experiment is known
@@ -40,40 +47,84 @@ def run(
         str, typer.Option(help="Where chunks run: serial, processes, or an engine from a plugin.")
     ] = "processes",
     workers: Annotated[int | None, typer.Option(help="Number of worker processes (default: one per core).")] = None,
+    stall: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Kill a worker that makes no progress for so long; its chunk is retried once.",
+        ),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CURVE:CHUNK",
+            help="Play only this chunk, in this process, and keep nothing; in a sweep CURVE:POINT.CHUNK.",
+        ),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--pdb", help="With --only, open the debugger where a plugin fails.")] = False,
     mixed_versions: Annotated[
         bool, typer.Option("--mixed-versions", help="Resume a run even if versions have changed since it began.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not show progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play an experiment and show its results."""
-    from corral_core.engines.machine import cores
-    from corral_core.engines.workers import started_ahead
-    from corral_core.errors import CorralError
+    """Play an experiment and show its results.
+
+    If a plugin fails, the other curves are still played. The exit code is then 1, or 2 if the plugin refused something.
+    """
+    from corral_core.terminal import reserved_output
+
+    how = {"engine": engine, "workers": workers, "stall": stall, "mixed_versions": mixed_versions}
+    changed = {"replicates": replicates, "horizon": horizon, "seed": seed}
+    _check(engine, workers)
+    if only is not None:
+        check_only(out, engine, stall)
+    if debug and (only is None or as_json):
+        raise CorralError("--pdb needs --only CURVE:CHUNK, and cannot be used with --json")
+    with reserved_output(as_json):
+        with _workers_ahead(engine, workers, only):
+            loaded, out = _experiment(experiment, out, **changed)
+            again = replay_command(experiment, out, changed)
+            if only is not None:
+                out, failed, results = None, *play_only(loaded, only, debug)
+            else:
+                if not as_json:
+                    _announce(loaded)
+                failed, results = _played(loaded, out, quiet, as_json, how)
+        if as_json:
+            _print_json(loaded, results, failed, again)
+        else:
+            _print_tables(loaded.points, results)
+    if failed is not None:
+        show_failed(loaded, failed, None if only else again)
+        if out is not None:
+            print(_how_to_resume(out), file=sys.stderr)
+        raise typer.Exit(failed.exit_code)
+    if out is not None and not as_json:
+        from corral_core.runs.checksums import checksum
+
+        print(f"\nThe curves of every replicate are in {out}, checksum {(checksum(out) or '')[:12]}")
+
+
+def _check(engine: str, workers: int | None) -> None:
     from corral_core.registry.names import get_registry
 
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     get_registry().get("engine", engine)
-    team = workers or cores()
-    with started_ahead(min(team, AHEAD) if engine == "processes" and team > 1 else 0):
-        loaded, out = _experiment(experiment, out, replicates=replicates, horizon=horizon, seed=seed)
-        if not as_json:
-            _announce(loaded)
-        results = _played(loaded, out, engine, workers, quiet, as_json, mixed_versions)
-    if as_json:
-        _print_json(loaded, results)
-    else:
-        _print_tables(loaded.points, results)
-        if out is not None:
-            from corral_core.runs.checksums import checksum
 
-            print(f"\nThe curves of every replicate are in {out}, checksum {(checksum(out) or '')[:12]}")
+
+def _workers_ahead(engine: str, workers: int | None, only: str | None) -> AbstractContextManager[None]:
+    """Start workers, if there will be any, so that they import while this process does."""
+    from corral_core.engines.machine import cores
+    from corral_core.engines.workers import started_ahead
+
+    team = workers or cores()
+    return started_ahead(min(team, AHEAD) if engine == "processes" and team > 1 and only is None else 0)
 
 
 def _experiment(name: str, out: Path | None, **changed: Any) -> tuple[Experiment, Path | None]:
     """What is played and where it is kept: an experiment, or the folder of an interrupted run."""
-    from corral_core.errors import CorralError
     from corral_core.experiments.experiment import Experiment, load_experiment
     from corral_core.experiments.point import parse_point
     from corral_core.experiments.source import is_registered
@@ -93,23 +144,19 @@ def _experiment(name: str, out: Path | None, **changed: Any) -> tuple[Experiment
 
 
 def _played(
-    experiment: Experiment,
-    out: Path | None,
-    engine: str,
-    workers: int | None,
-    quiet: bool,
-    as_json: bool,
-    mixed_versions: bool,
-) -> list[Result]:
+    experiment: Experiment, out: Path | None, quiet: bool, as_json: bool, how: dict[str, Any]
+) -> tuple[RunFailed | None, list[Result]]:
+    """What went wrong, if anything, and the results of the complete curves."""
     from corral_core.cli.progress.watcher import watcher
     from corral_core.errors import Interrupted
+    from corral_core.runs.failed import RunFailed
     from corral_core.runs.runner import run_experiment
 
     watch = watcher(experiment, quiet=quiet, as_json=as_json)
     try:
-        return run_experiment(
-            experiment, engine=engine, workers=workers, out=out, watch=watch, mixed_versions=mixed_versions
-        )
+        return None, run_experiment(experiment, out=out, watch=watch, **how)
+    except RunFailed as failed:
+        return failed, failed.results
     except KeyboardInterrupt:
         raise Interrupted(_how_to_resume(out)) from None
 
@@ -143,18 +190,19 @@ def _announce(experiment: Experiment) -> None:
     print()
 
 
-def _print_json(experiment: Experiment, results: list[Result]) -> None:
-    import json
+def _print_json(experiment: Experiment, results: list[Result], failed: RunFailed | None, again: Sequence[str]) -> None:
+    from corral_core.terminal import show_json
 
     summary = {
         "name": experiment.name,
         "seed": experiment.seed,
         "curves": [result.summary() for result in results],
     }
-    print(json.dumps(summary, indent=2, allow_nan=False))
+    show_json(summary if failed is None else {**summary, "failed": failed_rows(experiment, failed, again)})
 
 
 def _print_tables(points: Sequence[Point], results: list[Result]) -> None:
+    points = [point for point in points if any(result.point.at == point.at for result in results)]
     for index, point in enumerate(points):
         if index:
             print()

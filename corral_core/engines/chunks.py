@@ -35,6 +35,11 @@ class Task:
         return self.rows * self.plays
 
     @property
+    def place(self) -> tuple[int, str]:
+        """The curve that it is a part of."""
+        return self.point, self.curve
+
+    @property
     def words(self) -> str:
         """The task in words, for messages."""
         point = f", point {self.point + 1}" if self.point else ""
@@ -74,13 +79,23 @@ def rows_of(point: Cut, chunk_number: int) -> int:
     return min(point.chunk_size, point.replicates - chunk_number * point.chunk_size)
 
 
+def where(point: Point, curve: str) -> str:
+    """A curve in words, for messages."""
+    return f"experiment {point.name}, curve {curve}"
+
+
+def note(point: Point, curve: str, chunk_number: int) -> str:
+    """What an exception of a plugin says below its traceback."""
+    return f"in {where(point, curve)}, chunk {chunk_number + 1}"
+
+
 def run_chunk(point: Point, curve: str, chunk_number: int, progress: Listener | None = None) -> Record:
     """Play one chunk of one curve. `progress` is called at every checkpoint."""
 
     def stream(*key: int) -> Generator:
         return default_rng(SeedSequence(point.seed, spawn_key=(chunk_number, *key)))
 
-    rows, where = rows_of(point, chunk_number), f"experiment {point.name}, curve {curve}"
+    rows, here = rows_of(point, chunk_number), where(point, curve)
     try:
         return simulate(
             point.environment,
@@ -94,12 +109,12 @@ def run_chunk(point: Point, curve: str, chunk_number: int, progress: Listener | 
             progress=progress,
         )
     except CorralError as refused:
-        raise CorralError(f"{where}: {refused}") from None
+        raise CorralError(f"{here}: {refused}") from None
     except MemoryError:
         raise CorralError(
-            f"{where}: a chunk of {rows} replicates does not fit in memory; set a smaller chunk_size in the experiment "
+            f"{here}: a chunk of {rows} replicates does not fit in memory; set a smaller chunk_size in the experiment "
             f"file"
         ) from None
     except Exception as bug:
-        bug.add_note(f"in {where}, chunk {chunk_number + 1}")
+        bug.add_note(note(point, curve, chunk_number))
         raise

@@ -7,11 +7,13 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from time import monotonic
 from typing import Any
 
 from corral_core.engines.chunks import Task
-from corral_core.engines.engine import Done, Engine, Lost, run_task
+from corral_core.engines.engine import Done, Engine, GivenUp, Lost, run_task
 from corral_core.engines.progress import Progress, Watch
+from corral_core.engines.stalls import Stalls, in_words, tick
 from corral_core.engines.workers import Died, Worker, hire
 from corral_core.experiments.point import Point, parse_point
 from corral_core.simulation.memory import bytes_per_row
@@ -19,7 +21,7 @@ from corral_core.simulation.memory import bytes_per_row
 _points: dict[int, Point] = {}
 
 
-def _work(source: dict[str, Any], task: Task, played: Callable[[Progress], None]) -> Done:
+def _work(source: dict[str, Any], task: Task, played: Callable[[Progress], None]) -> Done | Lost:
     """Run a task in a worker. A worker sees only the points of one run, so it parses each of them once."""
     if task.point not in _points:
         _points[task.point] = parse_point(source)
@@ -27,10 +29,19 @@ def _work(source: dict[str, Any], task: Task, played: Callable[[Progress], None]
 
 
 class Processes(Engine):
-    """Runs chunks in worker processes, each with one thread."""
+    """Runs chunks in worker processes, each with one thread.
+
+    With `stall`, a worker whose chunk makes no progress for so many seconds is killed, like one that died.
+    """
+
+    options = frozenset({"stall"})
+
+    def __init__(self, workers: int, *, stall: float | None = None) -> None:
+        super().__init__(workers)
+        self.stall = stall
 
     def run(self, points: Sequence[Point], tasks: Sequence[Task], watch: Watch) -> Generator[Done | Lost, None, None]:
-        team = _Team(points, tasks, max(1, min(self.workers, len(tasks))))
+        team = _Team(points, tasks, max(1, min(self.workers, len(tasks))), self.stall)
         try:
             for heard in team.work():
                 match heard:
@@ -62,8 +73,13 @@ Heard = Progress | Done | Lost | str | BaseException
 class _Team:
     """Workers, each with a thread in this process that sends it tasks and receives its messages."""
 
-    def __init__(self, points: Sequence[Point], tasks: Sequence[Task], size: int) -> None:
+    def __init__(self, points: Sequence[Point], tasks: Sequence[Task], size: int, stall: float | None) -> None:
         self._points = points
+        self._stall = stall
+        self._stalls = Stalls()
+        self._given_up = GivenUp()
+        self._at_work: dict[Task, Worker] = {}
+        self._stalled: set[Task] = set()
         self._waiting = deque(longest_first(points, tasks))
         self._workers: set[Worker] = set()
         self._changing = threading.Lock()
@@ -78,12 +94,19 @@ class _Team:
         for thread in self._threads:
             thread.start()
         attending = len(self._threads)
+        between = tick(self._stall)
+        look_at = monotonic() + between
         while attending:
-            heard = self._heard.get()
-            if heard is None:
-                attending -= 1
-            else:
-                yield heard
+            with contextlib.suppress(queue.Empty):
+                heard = self._heard.get(timeout=between)
+                if heard is None:
+                    attending -= 1
+                else:
+                    yield heard
+            if monotonic() >= look_at:
+                self._kill_stalled()
+                yield from self._stalls.warnings()
+                look_at = monotonic() + between
 
     def stop(self) -> None:
         """Kill every worker, whatever it is doing."""
@@ -104,26 +127,63 @@ class _Team:
                     task = self._waiting.popleft()
                 except IndexError:
                     break
+                if lost := self._given_up.left_out(task):
+                    self._heard.put(lost)
+                    continue
                 for attempt in (1, 2):
                     try:
                         worker = worker or self._hire()
-                        for said in worker.call(_work, self._points[task.point].source, task):
-                            self._heard.put(said)
+                        self._call(worker, task)
                         break
                     except Died as died:
                         self._dismiss(worker)
                         worker = None
                         if self._stopped:
                             return
+                        hung = self._hung(task)
                         if attempt == 1:
-                            self._heard.put(f"the worker of {task.words} {died}; its chunk is retried once")
-                        else:
-                            self._heard.put(Lost(task, f"its worker {died}, twice"))
+                            self._heard.put(f"the worker of {task.words} {hung or died}; its chunk is retried once")
+                            continue
+                        self._heard.put(Lost(task, f"its worker {hung or died}, twice"))
+                        if hung:
+                            self._given_up.add(task)
         except BaseException as raised:
             self._heard.put(raised)
         finally:
             self._dismiss(worker)
             self._heard.put(None)
+
+    def _call(self, worker: Worker, task: Task) -> None:
+        """Let a worker run a task. While its message waits for room in the queue, it is not expected to say more."""
+        with self._changing:
+            self._at_work[task] = worker
+        self._stalls.heard(task)
+        try:
+            for said in worker.call(_work, self._points[task.point].source, task):
+                self._stalls.ended(task)
+                self._heard.put(said)
+                self._given_up.note(said)
+                self._stalls.heard(task)
+        finally:
+            self._stalls.ended(task)
+            with self._changing:
+                del self._at_work[task]
+
+    def _kill_stalled(self) -> None:
+        """Kill the workers whose tasks have been silent for too long."""
+        with self._changing:
+            for task in self._stalls.silent(self._stall) if self._stall is not None else ():
+                if worker := self._at_work.get(task):
+                    self._stalled.add(task)
+                    worker.stop()
+
+    def _hung(self, task: Task) -> str:
+        """Why the worker of a task was killed; empty if it died by itself."""
+        with self._changing:
+            if self._stall is None or task not in self._stalled:
+                return ""
+            self._stalled.discard(task)
+            return f"made no progress for {in_words(self._stall)} and was killed"
 
     def _hire(self) -> Worker:
         with self._changing:

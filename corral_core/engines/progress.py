@@ -36,4 +36,4 @@ class Watch:
         """A chunk is given up; `trouble` receives the reason."""
 
     def trouble(self, sentence: str) -> None:
-        """Something went wrong, but the run continues."""
+        """Something went wrong, but the run continues. A stall in this process is reported from another thread."""

@@ -27,7 +27,10 @@ from corral_core.errors import CorralError, warn_plainly
 START = """
 import os, pickle, sys
 calls, answers = (os.fdopen(int(number), mode) for number, mode in zip(sys.argv[1:], ("rb", "wb")))
-sys.path[:] = pickle.load(calls)
+try:
+    sys.path[:] = pickle.load(calls)
+except (EOFError, pickle.UnpicklingError):  # the parent is gone
+    sys.exit(1)
 from corral_core.engines import processes
 from corral_core.engines.workers import serve
 serve(calls, answers)
@@ -168,7 +171,7 @@ def _listen(calls: IO[bytes], waiting: queue.SimpleQueue[Any]) -> None:
     try:
         while True:
             waiting.put(pickle.load(calls))
-    except EOFError:
+    except (EOFError, pickle.UnpicklingError):  # the parent is gone, perhaps in the middle of a call
         pass
     except BaseException:
         traceback.print_exc()

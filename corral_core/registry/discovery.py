@@ -10,9 +10,9 @@ import difflib
 import inspect
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import Distribution, EntryPoint, distributions
+from time import perf_counter
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
@@ -21,6 +21,7 @@ import pluggy
 from corral_core import __version__, hookspecs
 from corral_core.errors import reason
 from corral_core.registry import builtin
+from corral_core.terminal import reserved_output
 
 Kind = Literal["base", "meta", "environment", "experiment", "engine"]
 KINDS: tuple[Kind, ...] = ("base", "meta", "environment", "experiment", "engine")
@@ -40,6 +41,7 @@ class Plugin(NamedTuple):
     status: Literal["loaded", "failed", "disabled"]
     provides: Mapping[str, tuple[str, ...]]
     problems: tuple[str, ...]
+    seconds: float  # that its import took
 
 
 class Registered(NamedTuple):
@@ -66,12 +68,13 @@ class Candidate:
         self.status: Literal["loaded", "failed", "disabled"] = "loaded"
         self.provides: dict[str, list[str]] = {}
         self.problems: list[str] = []
+        self.seconds = 0.0
 
     @contextlib.contextmanager
     def guard(self, what: str) -> Iterator[None]:
         """Turn every exception of the plugin's code into a problem, and keep what it prints out of our output."""
         try:
-            with contextlib.redirect_stdout(sys.stderr):
+            with reserved_output():
                 yield
         except KeyboardInterrupt:
             raise
@@ -79,8 +82,8 @@ class Candidate:
             self.problems.append(f"{what}: {reason(error)}")
 
     def record(self) -> Plugin:
-        provides = {kind: tuple(names) for kind, names in self.provides.items()}
-        return Plugin(self.name, self.version, self.status, MappingProxyType(provides), tuple(self.problems))
+        provides = MappingProxyType({kind: tuple(names) for kind, names in self.provides.items()})
+        return Plugin(self.name, self.version, self.status, provides, tuple(self.problems), self.seconds)
 
 
 class Holder:
@@ -141,7 +144,11 @@ class Plugins:
     def _load(self, candidate: Candidate, entry: EntryPoint) -> None:
         candidate.status = "failed"
         with candidate.guard(f"{entry.value} cannot be imported"):
-            module = entry.load()
+            begun = perf_counter()
+            try:
+                module = entry.load()
+            finally:
+                candidate.seconds = perf_counter() - begun
             if problem := _other_protocol(candidate.name, module):
                 candidate.problems.append(problem)
                 return

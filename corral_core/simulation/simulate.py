@@ -57,7 +57,7 @@ def simulate(
     reward, regret = np.zeros(rows), np.zeros(rows)
     done = 0
     for checkpoint, until in enumerate(recorder.at):
-        for _ in range(int(until) - done):
+        for play_number in range(done + 1, int(until) + 1):  # noqa: B007 - `engines/failure.py` reads it
             ticket = None
             play = environment.play(instance, act, plays)
             if play.regret is not None and np.shape(play.regret) != (rows,):

@@ -1,5 +1,6 @@
 """Whatever is wrong with the input: one line that says what, exit code 2, no traceback, nothing written."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,15 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert said.err.startswith("Error: ")
     assert said.err.count("\n") == 1
     return said.err
+
+
+def failed(capfd: pytest.CaptureFixture[str], *arguments: str) -> set[str]:
+    """Run an experiment in which every curve is refused while it is played; return what is said of them."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    found = json.loads(capfd.readouterr().out)
+    assert (stop.value.code, found["curves"]) == (2, [])
+    return {each["error"] for each in found["failed"]}
 
 
 def refused_file(capfd: pytest.CaptureFixture[str], folder: Path, text: str | bytes, *arguments: str) -> str:
@@ -316,8 +326,9 @@ def test_a_reward_that_is_no_number_stops_the_run_by_name(
     monkeypatch.setattr(Broken, "pays", pays)
     file, out = tmp_path / "experiment.toml", tmp_path / "out"
     file.write_text(GOOD.format(**{**PARTS, "environment": 'name = "bernoulli-arms"'}))
-    line = refused(capfd, "run", str(file), "--engine", "serial", "--json", "--out", str(out))
-    assert f"curve corral: broken: the reward of row 1 is {pays}; rewards must be finite numbers" in line
+    assert failed(capfd, "run", str(file), "--engine", "serial", "--json", "--out", str(out)) == {
+        f"broken: the reward of row 1 is {pays}; rewards must be finite numbers"
+    }
     assert list((out / "chunks").iterdir()) == []
 
 
@@ -330,7 +341,9 @@ def test_a_chunk_that_outgrows_memory_says_so(
     monkeypatch.setattr("corral_core.engines.chunks.simulate", hungry)
     file = tmp_path / "experiment.toml"
     file.write_text(GOOD.format(**PARTS))
-    assert "2 replicates does not fit in memory" in refused(capfd, "run", str(file), "--engine", "serial", "--json")
+    assert failed(capfd, "run", str(file), "--engine", "serial", "--json") == {
+        "a chunk of 2 replicates does not fit in memory; set a smaller chunk_size in the experiment file"
+    }
 
 
 def test_the_installed_command_says_no_more_than_that_line(tmp_path: Path) -> None:

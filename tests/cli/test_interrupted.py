@@ -139,3 +139,17 @@ def test_memory_does_not_grow_with_the_replicates(options: list[str], tmp_path: 
         peak(tmp_path, count, *options, *([f"out-{count}"] if "--out" in options else [])) for count in (150, 850)
     )
     assert many - few < 15, (few, many)
+
+
+@pytest.mark.parametrize("module", ["typer", "pluggy"])
+def test_an_interrupt_while_python_imports_is_one_line(module: str, tmp_path: Path) -> None:
+    """The import of a library sends the signal, as Ctrl-C would at that moment."""
+    (tmp_path / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [*CORRAL, "list-metas"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")

@@ -1,18 +1,20 @@
 """The listings and the ways out of the command line.
 
-Also tests `cli/list_bases.py`, `cli/list_engines.py`, `cli/list_environments.py`, `cli/list_experiments.py`,
-`cli/list_metas.py` and `cli/plugins.py`.
+Also tests `cli/application.py`, `cli/list_bases.py`, `cli/list_engines.py`, `cli/list_environments.py`,
+`cli/list_experiments.py`, `cli/list_metas.py` and `cli/plugins.py`.
 """
 
 import json
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from typing import Annotated
 
 import pytest
 import typer
 
 from corral_core import __version__, cli
+from corral_core.cli import application
 from corral_core.errors import CorralError
 from corral_core.registry.discovery import Candidate, Plugins
 from corral_core.registry.names import Registry, get_registry
@@ -56,7 +58,7 @@ def test_a_table_in_a_pipe_keeps_rows_whole(
 def test_plugins_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert corral("plugins", "--json") == 0
     core = json.loads(capsys.readouterr().out)[0]
-    assert list(core) == ["name", "version", "status", "provides", "problems"]
+    assert list(core) == ["name", "version", "status", "provides", "problems", "seconds"]
     assert (core["name"], core["version"], core["status"]) == ("core", __version__, "loaded")
     assert "uniform" in core["provides"]["meta"]
 
@@ -64,8 +66,46 @@ def test_plugins_in_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_plugins_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert corral("plugins") == 0
     header, core, *_ = capsys.readouterr().out.splitlines()
-    assert header.split() == ["plugin", "version", "status", "provides"]
+    assert header.split() == ["plugin", "version", "status", "import", "provides"]
     assert core.split()[:3] == ["core", __version__, "loaded"]
+
+
+class SlowEntry(EntryPoint):
+    """An entry point whose import takes a while, on a clock that the test moves."""
+
+    def load(self) -> object:
+        clock.now += 0.75
+        return super().load()
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+clock = Clock()
+
+
+def test_plugins_tells_how_long_imports_took_and_names_the_slow_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corral_core.registry.discovery.perf_counter", clock)
+    quick = EntryPoint("quick", "corral_mab.plugin", "corral")
+    slow = Registry(Plugins([SlowEntry("slow", "corral_linucb.plugin", "corral"), quick]))
+    monkeypatch.setattr("corral_core.cli.plugins.get_registry", lambda: slow)
+    assert corral("plugins", "--json") == 0
+    found = {each["name"]: each["seconds"] for each in json.loads(capsys.readouterr().out)}
+    assert found == {"core": 0.0, "quick": 0.0, "slow": 0.75}
+    assert corral("plugins") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[3:5] for line in lines if line.startswith("slow ")] == [["750.0", "ms"]]
+    assert lines[-1] == (
+        "slow: its import took 0.8 s, which delays every command; "
+        "import heavy modules inside functions, not in the plugin's module"
+    )
+    assert not [line for line in lines if line.startswith("quick: ")]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +122,7 @@ def test_a_command_of_a_plugin_that_is_not_installed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bare = Registry(Plugins([]))
-    monkeypatch.setattr(cli, "get_registry", lambda: bare)
+    monkeypatch.setattr(application, "get_registry", lambda: bare)
     assert corral("plot") == 2
     assert capsys.readouterr().err == (
         "Error: the command plot comes with corral-report, which is not installed (pip install corral-report)\n"
@@ -129,7 +169,7 @@ def test_commands_that_cannot_be_built_do_not_take_ours_with_them(monkeypatch: p
     candidates = [Candidate("good", "1"), Candidate("bad", "1")]
     plugins = get_registry().plugins
     monkeypatch.setattr(plugins, "implementations", lambda hook: zip(candidates, (good, unbuildable), strict=True))
-    group = cli.command_line.__wrapped__(plugins)
+    group = application.command_line.__wrapped__(plugins)
     first, second = (candidate.record() for candidate in candidates)
     assert {"graze", "plugins", "list-bases"} <= set(group.commands)
     assert first.provides == {"command": ("graze",)}

@@ -144,22 +144,26 @@ def test_chatter_at_start_does_not_get_among_the_answers(
         worker.kill()
 
 
-@pytest.mark.parametrize("sent", [b"", pickle.dumps(sys.path), pickle.dumps(sys.path) + b"\x80\x05\x95half a call"])
-def test_it_ends_with_its_parent_at_whatever_moment(sent: bytes) -> None:
-    """The pipe closes before anything, between calls, in the middle of one."""
+PATH = pickle.dumps(sys.path)
+
+
+@pytest.mark.parametrize("sent", [b"", PATH[:20], PATH, PATH + PATH[:1], PATH + PATH[:20], PATH + PATH[:-1]])
+def test_it_ends_with_its_parent_at_whatever_moment_and_without_a_word(sent: bytes) -> None:
+    """The pipe closes before anything, in the middle of the path, between calls, in the middle of one."""
     read_call, write_call = os.pipe()
     read_answer, write_answer = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", START, str(read_call), str(write_answer)],
         pass_fds=(read_call, write_answer),
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     for each in (read_call, write_answer):
         os.close(each)
     os.write(write_call, sent)
     os.close(write_call)
-    assert process.wait(30) != 0
+    _, said = process.communicate(timeout=30)
     os.close(read_answer)
+    assert (process.returncode, said) == (1, b"")
 
 
 def test_it_ends_without_a_word_where_nobody_reads_its_answers(talk: ModuleType) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from corral_core import __version__, hookspecs
-from corral_core.cli import command_line
+from corral_core.cli.application import command_line
 from corral_core.registry.discovery import HOOKS, Plugin, Plugins
 
 Write = Callable[[str, str], EntryPoint]

@@ -66,7 +66,7 @@ class Screen:
         common = common_plays(standings)
         measure = "reward" if any(each.measure == "reward" for each in standings) else "regret"
         names = [standings[0].at or "curve", *(each.name for each in kept)]
-        done = ["done", *(f"{100 * each.done // each.work}%" for each in kept)]
+        done = ["done", *("failed" if each.failed else f"{100 * each.done // each.work}%" for each in kept)]
         so_far = ["plays", *(f"{each.furthest:,}" if each.furthest else "" for each in kept)]
         now = [measure, *(each.shown(each.furthest) for each in kept)]
         together = [f"at {plays(common)}", *(each.shown(common) for each in kept)]

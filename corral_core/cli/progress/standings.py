@@ -25,6 +25,7 @@ class Standing:
         self.replicates = point.replicates
         self.work = point.replicates * point.horizon
         self.done = 0  # of the work
+        self.failed = False  # a chunk was given up, so the curve will not be complete
         self.furthest = 0  # plays of the most advanced chunk
         self.measure = "regret"
         self.running: dict[int, Progress] = {}  # the last message of every running chunk
@@ -121,16 +122,18 @@ class Course:
 
     def lost(self, task: Task) -> None:
         """Note a chunk that was given up: the rest of it no longer counts as work."""
-        heard = self.standings[task.point, task.curve].running.pop(task.chunk_number, None)
+        standing = self.standings[task.point, task.curve]
+        standing.failed = True
+        heard = standing.running.pop(task.chunk_number, None)
         self.time_left.work -= task.work - (task.rows * heard.plays if heard else 0)
 
     @property
     def share(self) -> float:
-        return self.time_left.done / self.time_left.work
+        return self.time_left.done / self.time_left.work if self.time_left.work else 1.0
 
     @property
     def percent(self) -> int:
-        return 100 * self.time_left.done // self.time_left.work
+        return 100 * self.time_left.done // self.time_left.work if self.time_left.work else 100
 
     @property
     def ended(self) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from corral_core import CorralError, Experiment, Result, Run, get_registry, load_experiment, run_experiment
+from corral_core import CorralError, Experiment, Result, Run, RunFailed, get_registry, load_experiment, run_experiment
 from corral_core.engines.progress import Watch
 from corral_core.experiments.claims import stated
 from corral_core.experiments.source import bare, is_file, read
@@ -57,6 +57,7 @@ class Reproduced:
     run: Run
     results: tuple[Result, ...]
     judgements: tuple[Judgement, ...]
+    failed: RunFailed | None = None  # if some curves could not be played
 
 
 @attrs.frozen
@@ -108,7 +109,7 @@ def reproduce(
 ) -> list[Reproduced]:
     """Play what is not in the folder yet, one experiment after the other, and judge every claim.
 
-    All folders are checked before anything is played.
+    All folders are checked before anything is played. Claims about curves that fail are undecided.
     """
     for each in planned:
         with folder(out / "runs" / each.folder, each.experiment, describe(each.experiment)) as there:
@@ -118,11 +119,18 @@ def reproduce(
     for number, each in enumerate(planned, 1):
         tell(f"{number} of {len(planned)}: {each.experiment.name}, {size(each.experiment)}")
         kept = out / "runs" / each.folder
-        results = tuple(run_experiment(each.experiment, workers=workers, out=kept, watch=watching(each.experiment)))
-        judgements = tuple(judge(claim, results) for claim in each.experiment.stated.claims)
+        failed = None
+        try:
+            results = tuple(run_experiment(each.experiment, workers=workers, out=kept, watch=watching(each.experiment)))
+        except RunFailed as raised:
+            failed, results = raised, tuple(raised.results)
+            tell(f"  {raised}")
+        # A claim about all points must not be judged by those that are left.
+        whole = {result.point.at for result in results} == {point.at for point in each.experiment.points}
+        judgements = tuple(judge(claim, results if whole else ()) for claim in each.experiment.stated.claims)
         for judgement in judgements:
             tell(f"  {judgement.claim.of}{' (reading)' * judgement.claim.reading}: {judgement.verdict}")
-        found.append(Reproduced(each, Run.open(kept), results, judgements))
+        found.append(Reproduced(each, Run.open(kept), results, judgements, failed))
     return found
 
 

@@ -190,6 +190,9 @@ def _experiment(document: Document, each: Reproduced, quick: bool) -> None:
         document.paragraph("What the paper leaves open, and what is used here:")
         document.bullets(each.planned.experiment.stated.open)
     document.paragraph(f"Played: {size(each.planned.experiment)}.")
+    if each.failed is not None:
+        curves = ", ".join(dict.fromkeys(lost.task.curve for lost in each.failed.lost))
+        document.paragraph(f"These curves failed and are left out: {curves}.")
     document.definitions(_settings(each))
     _table(document, each)
     _pictures(document, each)
@@ -226,7 +229,7 @@ def _table(document: Document, each: Reproduced) -> None:
 def _pictures(document: Document, each: Reproduced) -> None:
     name = each.planned.folder
     results = list(each.results)
-    if figures.sweeps_horizon(each.run.points) and all(result.regret is not None for result in results):
+    if results and figures.sweeps_horizon(each.run.points) and all(result.regret is not None for result in results):
         document.picture(
             name,
             lambda size: figures.rates_figure(results, size=size),
@@ -235,6 +238,8 @@ def _pictures(document: Document, each: Reproduced) -> None:
         return
     for number_, point in enumerate(each.run.points, 1):
         mine = [result for result in results if result.point.at == point.at]
+        if not mine:
+            continue
         document.picture(
             f"{name}-{number_}" if len(each.run.points) > 1 else name,
             partial(_regret, mine, each.planned.experiment.stated.band),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 from corral_report.reproduce import ITEMS, plan, reproduce, size, untried
 from corral_report.reproduce_report import counted, to_json, write
 
-from corral_core import CorralError
+from corral_core import CorralError, run_experiment
 from corral_core.cli import main
 from corral_core.registry.known import PROVIDED
 
@@ -261,3 +263,29 @@ def test_all_registered_claims_are_planned() -> None:
     assert [row.split(", ")[1] for row in rows] == ["top row", "middle row", "bottom row"]
     (figure,) = plan(["linear-arms"], quick=False)
     assert figure.experiment.points[0].replicates == 500, "the first figure, as the paper has it"
+
+
+def test_a_curve_that_fails_leaves_its_claims_undecided(
+    tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other experiments are still played and judged, and the report is written."""
+    from corral_mab import Rate
+
+    other = tmp_path / "other.toml"
+    other.write_text(EXPERIMENT.replace('"tiny"', '"other"').replace("good = 1\n", ""), encoding="utf-8")
+    other.write_text(other.read_text("utf-8").replace("good=1, ", ""), encoding="utf-8")
+    act = Rate.act
+
+    def fails(self: Rate, *given: Any) -> Any:
+        return 1 / 0 if self.good else act(self, *given)
+
+    monkeypatch.setattr(Rate, "act", fails)
+    monkeypatch.setattr("corral_report.reproduce.run_experiment", partial(run_experiment, engine="serial"))
+    assert command(tiny, str(other), "--out", str(tmp_path / "out"), "--json", "--quiet") == 1
+    printed = capsys.readouterr()
+    claims = json.loads(printed.out)["claims"]
+    assert {claim["verdict"] for claim in claims if claim["experiment"] == "tiny"} == {"undecided"}
+    assert {claim["verdict"] for claim in claims if claim["experiment"] == "other"} != {"undecided"}
+    assert "ZeroDivisionError: division by zero; finished chunks are kept, resume with: corral run" in printed.err
+    told = (tmp_path / "out" / "reproduction.md").read_text("utf-8").replace("\\", "")
+    assert "These curves failed and are left out: rate(gap=0.5, good=1, bad=0)." in " ".join(told.split())

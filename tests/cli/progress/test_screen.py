@@ -40,6 +40,17 @@ def row_of(lines: Sequence[str], name: str) -> list[str]:
     return re.split(r"\s\s+", found.strip())
 
 
+def test_a_curve_that_failed_is_marked() -> None:
+    points = experiment()
+    course = Course(points, Clock())
+    for curve in ("corral", "exp3p"):
+        course.played(message(points, curve, 0, 8, 4.0))
+    course.lost(task_of(points, "exp3p", 0))
+    lines = drawn(course)
+    assert "failed" in row_of(lines, "exp3p")
+    assert "failed" not in row_of(lines, "corral")
+
+
 class Terminal:
     """As much of a terminal as the live view needs; like most, it wraps long lines again when it gets narrower."""
 

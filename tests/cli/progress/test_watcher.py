@@ -188,3 +188,12 @@ def test_a_chunk_that_is_given_up_holds_nothing_back() -> None:
     course.lost(task_of(points, "corral", 0))
     assert common_plays(course.points[0]) == 8
     assert [standing.name for standing in course.points[0] if standing.running] == ["exp3p"]
+    assert [standing.name for standing in course.points[0] if standing.failed] == ["corral"]
+
+
+def test_a_run_that_is_lost_as_a_whole_has_nothing_left_to_do() -> None:
+    points = experiment()
+    course = Course(points, Clock())
+    for task in tasks(points):
+        course.lost(task)
+    assert (course.share, course.percent, course.time_left.words()) == (1.0, 100, "")

@@ -33,14 +33,13 @@ def reproduce(
 
     A claim is what the paper says about the experiment.
     """
-    import json
     import sys
 
     from corral_core import CorralError
     from corral_core.cli.progress.watcher import watcher
     from corral_core.errors import Interrupted
     from corral_core.runs.files import usable
-    from corral_core.terminal import say, show_table
+    from corral_core.terminal import reserved_output, say, show_json, show_table
     from corral_report.reproduce import plan, untried
     from corral_report.reproduce import reproduce as played
     from corral_report.reproduce_report import check_targets, counted, says, to_json, write
@@ -50,7 +49,8 @@ def reproduce(
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     quick = not full
-    planned = plan(experiments or [], quick)
+    with reserved_output(as_json):
+        planned = plan(experiments or [], quick)
     out = out or Path("reproduction-quick" if quick else "reproduction-full")
     with usable(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -63,25 +63,31 @@ def reproduce(
     # In a pipe, one line per experiment and claim is enough.
     alone = quiet or not sys.stderr.isatty()
     try:
-        found = played(
-            planned,
-            out,
-            workers=workers,
-            tell=tell,
-            watching=lambda experiment: watcher(experiment, quiet=alone, as_json=as_json),
-        )
+        with reserved_output(as_json):
+            found = played(
+                planned,
+                out,
+                workers=workers,
+                tell=tell,
+                watching=lambda experiment: watcher(experiment, quiet=alone, as_json=as_json),
+            )
     except KeyboardInterrupt:
         raise Interrupted(f"Run the same command again to resume what is in {out}") from None
     left = untried(planned)
     page, markdown = write(found, left, out, quick=quick)
     if as_json:
-        print(json.dumps(to_json(found, left, quick), indent=2, allow_nan=False))
-        return
-    rows = [
-        (each.claim.of, each.verdict, one.planned.experiment.name, says(each.claim))
-        for one in found
-        for each in one.judgements
-    ]
-    show_table(("item", "verdict", "experiment", "summary"), rows)
-    say(counted(found))
-    say(f"The report is in {page}, and as Markdown in {markdown}")
+        show_json(to_json(found, left, quick))
+    else:
+        rows = [
+            (each.claim.of, each.verdict, one.planned.experiment.name, says(each.claim))
+            for one in found
+            for each in one.judgements
+        ]
+        show_table(("item", "verdict", "experiment", "summary"), rows)
+        say(counted(found))
+        say(f"The report is in {page}, and as Markdown in {markdown}")
+    failed = [each.failed for each in found if each.failed is not None]
+    for each in failed:
+        print(f"Failed: {each}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(min(each.exit_code for each in failed))
