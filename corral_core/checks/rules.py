@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 import attrs
@@ -81,7 +82,7 @@ class Checks(list[Check]):
 
         return add
 
-    def run(self, case: Any, expected: Collection[str] = ()) -> Iterator[Outcome]:
+    def run(self, case: Any, expected: Mapping[str, str] = MappingProxyType({})) -> Iterator[Outcome]:
         """Run every check that applies, until a `first` check fails that was not expected to fail."""
         stopped = ""
         for check in self:
@@ -94,26 +95,39 @@ class Checks(list[Check]):
                 check(case)
             except Broken as broken:
                 yield Outcome(check, case.label, "warning" if check.warns else "failed", str(broken))
-                stopped = check.name if check.first and check.name not in expected else ""
+                known = why_expected(expected, check.name, case.label) is not None
+                stopped = check.name if check.first and not known else ""
             else:
                 yield Outcome(check, case.label, "passed")
 
 
+def why_expected(expected: Mapping[str, str], check: str, case: str) -> str | None:
+    """The reason for which a check is expected to fail in this case: under its name, or under `NAME in TEXT`.
+
+    TEXT is a part of the case's label.
+    """
+    for key, why in expected.items():
+        name, _, where = key.partition(" in ")
+        if name == check and where in case:
+            return why
+    return None
+
+
 def judged(outcome: Outcome, expected: Mapping[str, str]) -> Outcome:
-    """The outcome, changed to `expected` if this check was expected to fail and did."""
-    reason = expected.get(outcome.check.name)
-    if reason is None or outcome.result != "failed":
+    """The outcome, changed to `expected` if this check was expected to fail or warn and did."""
+    why = why_expected(expected, outcome.check.name, outcome.case)
+    if why is None or outcome.result not in ("failed", "warning"):
         return outcome
-    return attrs.evolve(outcome, result="expected", why=f"{reason} ({outcome.why})")
+    return attrs.evolve(outcome, result="expected", why=f"{why} ({outcome.why})")
 
 
 def out_of_date(outcomes: Iterable[Outcome], expected: Mapping[str, str]) -> list[str]:
     """One sentence for each check that was expected to fail but fails in no case."""
-    failed = {outcome.check.name for outcome in outcomes if outcome.result == "expected"}
+    failed = [outcome for outcome in outcomes if outcome.result == "expected"]
     return [
-        f"{name} was expected to fail but fails in no case: {why}"
-        for name, why in expected.items()
-        if name not in failed
+        f"{key} was expected to fail but fails in no case: {why}"
+        for key, why in expected.items()
+        if not any(why_expected({key: why}, outcome.check.name, outcome.case) for outcome in failed)
     ]
 
 
