@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 import attrs
 import numpy as np
 
-from corral_core.errors import CorralError, place, reason
+from corral_core.errors import CorralError, Terminated, place, reason
 from corral_core.parsing import parameters
 from corral_core.registry.discovery import NAME
 
@@ -41,7 +41,9 @@ class Check:
         """Whether the check applies. False if `applies` raises: one of the first checks then says why."""
         try:
             return self.applies(case)
-        except Exception:
+        except Terminated:
+            raise
+        except (Exception, SystemExit):
             return False
 
     def __call__(self, case: Any) -> None:
@@ -52,6 +54,8 @@ class Check:
                 self.function(case)
         except (Broken, CorralError) as error:
             raise Broken(" ".join(f"{self.name}: {error}".split())) from None
+        except Terminated:
+            raise
         except (Exception, SystemExit) as error:
             raise Broken(f"{self.name}: raised {reason(error)}{place(error)}") from error
 
@@ -61,9 +65,10 @@ class Outcome:
     """The result of one check on one case."""
 
     check: Check
-    case: str
+    case: str  # its label
     result: Status
     why: str = ""
+    environment: str = ""  # in which it was played, if it was
 
 
 class Checks(list[Check]):
@@ -89,16 +94,16 @@ class Checks(list[Check]):
             if not check.applies_to(case):
                 continue
             if stopped:
-                yield Outcome(check, case.label, "not run", f"because {stopped} failed")
+                yield Outcome(check, case.label, "not run", f"because {stopped} failed", case.place)
                 continue
             try:
                 check(case)
             except Broken as broken:
-                yield Outcome(check, case.label, "warning" if check.warns else "failed", str(broken))
+                yield Outcome(check, case.label, "warning" if check.warns else "failed", str(broken), case.place)
                 known = why_expected(expected, check.name, case.label) is not None
                 stopped = check.name if check.first and not known else ""
             else:
-                yield Outcome(check, case.label, "passed")
+                yield Outcome(check, case.label, "passed", environment=case.place)
 
 
 def why_expected(expected: Mapping[str, str], check: str, case: str) -> str | None:

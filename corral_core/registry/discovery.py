@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, cast
 import pluggy
 
 from corral_core import __version__, hookspecs
-from corral_core.errors import reason
+from corral_core.errors import Terminated, reason
 from corral_core.registry import builtin
 
 Kind = Literal["base", "meta", "environment", "experiment", "engine"]
@@ -73,7 +73,7 @@ class Candidate:
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 yield
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Terminated):
             raise
         except BaseException as error:
             self.problems.append(f"{what}: {reason(error)}")

@@ -167,7 +167,7 @@ def test_a_base_that_fits_nowhere_says_so() -> None:
 
 def test_a_base_is_checked_within_what_is_given() -> None:
     (case,) = cases_of(broken_bases.Sound, within=[broken_environments.Sound(arms=4)])
-    assert case.label == "sound in sound"
+    assert case.label == "sound in sound(arms=4)"
 
 
 # --- Expected failures ----------------------------------------------------------------------------------------------
