@@ -45,7 +45,7 @@ def _moved(case: BaseCase, number: int) -> str:
     everyone = np.arange(len(trial.everyone))
     before = held(kept, everyone)
     trial.run(TURNS - number)
-    seen = difference(held(kept, everyone), before)
+    seen = difference(held(kept, everyone), before).partition(" went from ")[0]
     return f"; later plays changed the policy: {seen}" if seen else ""
 
 
