@@ -56,7 +56,7 @@ def check(
     expected = _expected(expect or [])
     planned = _planned(names, only or [], within, workers)
     found: list[tuple[Subject, list[Outcome]]] = []
-    meter = Meter(sum(len(job.checks) for _, jobs in planned for job in jobs))
+    meter = Meter(sum(len(jobs) for _, jobs in planned))
     with contextlib.closing(_Checking(planned, expected, workers, fail_fast)) as checking:
         for subject, jobs in planned:
             stopped = checking.failed
@@ -103,8 +103,8 @@ class _Checking:
         self.failed |= self._fail_fast and bool(found)
         with meter:
             for job in jobs:
-                for check in job.checks:
-                    meter.begin(job.case.label, check.name)
+                for number, check in enumerate(job.checks):
+                    meter.begin(job.case.label, number, job.checks)
                     found.append(job.not_run(check, FAILED_BEFORE) if self.failed else self._next())
                     self.failed |= self._fail_fast and found[-1].result == "failed"
         return found
@@ -169,15 +169,21 @@ def _expected(given: list[str]) -> dict[str, str]:
     return expectations(dict(each.split("=", 1) for each in given))
 
 
-def _rows(subject: Subject, outcomes: list[Outcome]) -> Iterator[dict[str, str]]:
-    for outcome in outcomes:
+def _rows(subject: Subject, outcomes: list[Outcome]) -> Iterator[dict[str, object]]:
+    """One object per check, with what was seen in each case."""
+    from corral_core.cli.check.table import by_check, worst
+
+    for each in by_check(outcomes):
+        cases = [
+            {"case": outcome.case, "environment": outcome.environment, "result": outcome.result, "why": outcome.why}
+            for outcome in each
+        ]
+        check = each[0].check
         yield {
             "kind": subject.kind,
             "name": subject.name,
-            "case": outcome.case,
-            "environment": outcome.environment,
-            "check": outcome.check.name,
-            "demands": outcome.check.demands,
-            "result": outcome.result,
-            "why": outcome.why,
+            "check": check.name,
+            "demands": check.demands,
+            "result": worst(each),
+            "cases": cases,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,15 +12,17 @@ from corral_core.cli.progress.time_left import Clock
 if TYPE_CHECKING:
     from rich.status import Status
 
+    from corral_core.checks.rules import Check
+
 BETWEEN_LINES = 10.0  # seconds, in a file or a pipe
 
 
 class Meter:
-    """Counts checks and shows which one runs, on standard error; inside `with` the line on a terminal is visible."""
+    """Shows on standard error which check of which case runs; inside `with` the line on a terminal is visible."""
 
-    def __init__(self, total: int, clock: Clock = monotonic) -> None:
-        self._total, self._clock = total, clock
-        self._begun = 0
+    def __init__(self, cases: int, clock: Clock = monotonic) -> None:
+        self._cases, self._clock = cases, clock
+        self._case = 0
         self._told_at = clock()
         self._status: Status | None = None
 
@@ -36,12 +39,13 @@ class Meter:
             self._status.stop()
             self._status = None
 
-    def begin(self, case: str, check: str) -> None:
-        """The next check runs now."""
+    def begin(self, case: str, number: int, checks: Sequence[Check]) -> None:
+        """The check of this number, of these of the case, runs now."""
         from corral_core.terminal import printable
 
-        self._begun += 1
-        line = f"{self._begun} of {self._total} checks: {printable(case)}: {check}"
+        self._case += number == 0
+        what = f"case {self._case} of {self._cases}, check {number + 1} of {len(checks)}"
+        line = f"{what}: {printable(case)}: {checks[number].name}"
         if self._status:
             room = self._status.console.width - 4  # beside the spinner
             self._status.update(line if len(line) <= room else line[: room - 3] + "...")

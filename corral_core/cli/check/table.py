@@ -1,6 +1,6 @@
 """What `corral check` prints about one thing: a table with one line per check, what failed and why, and the counts.
 
-Counts are of checks in cases: a check that runs in four cases counts four times.
+A check counts once, with its worst result, however many cases it runs in.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from corral_core.checks.rules import Outcome, Status
 from corral_core.terminal import counted, say, show_table
 
 WORST_FIRST: tuple[Status, ...] = ("failed", "warning", "expected", "not run", "passed")
-WORDS = {"failed": "failed", "warning": "warned", "expected": "failed as expected", "not run": "not run"}
+WORDS: dict[Status, str] = {
+    "failed": "failed",
+    "warning": "warned",
+    "expected": "failed as expected",
+    "not run": "not run",
+}
 NARROW = 90  # columns; a terminal with fewer has no room for sentences
 ALSO = 4  # cases that a sentence lists
 
@@ -25,11 +30,8 @@ def show(subject: Subject, outcomes: Sequence[Outcome]) -> None:
     short = short_names(subject, {outcome.case for outcome in outcomes})
     cases = f" in {len(short)} cases: {', '.join(short.values())}" if len(short) > 1 else ""
     say(f"{subject.kind} {subject.name}{cases}", following="  ")
-    by_check: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        by_check.setdefault(outcome.check.name, []).append(outcome)
-    _show_table([row(each, short) for each in by_check.values()])
-    for each in by_check.values():
+    _show_table([row(each, short) for each in by_check(outcomes)])
+    for each in by_check(outcomes):
         _tell(each, short)
     say(summary(outcomes))
     print()
@@ -39,7 +41,20 @@ def show_rest(found: Sequence[tuple[Subject, Sequence[Outcome]]]) -> None:
     """After `--fail-fast`: how much of what has no table was not run."""
     rest = [outcomes for _, outcomes in found if outcomes and all(each.result == "not run" for each in outcomes)]
     if rest:
-        say(f"stopped at the first failure: {counted(sum(map(len, rest)), 'more check')} not run")
+        count = sum(len(by_check(outcomes)) for outcomes in rest)
+        say(f"stopped at the first failure: {counted(count, 'more check')} not run")
+
+
+def by_check(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
+    """The outcomes of each check, in all cases."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.check.name, []).append(outcome)
+    return list(found.values())
+
+
+def worst(outcomes: Sequence[Outcome]) -> Status:
+    return min((outcome.result for outcome in outcomes), key=WORST_FIRST.index)
 
 
 def short_names(subject: Subject, ran: Collection[str]) -> dict[str, str]:
@@ -52,27 +67,27 @@ def short_names(subject: Subject, ran: Collection[str]) -> dict[str, str]:
 def row(outcomes: Sequence[Outcome], short: Mapping[str, str]) -> tuple[str, str, str, str, str]:
     """Of one check: its name, the worst result, in how many cases, the rule, and the cases in which it did not pass."""
     results = [outcome.result for outcome in outcomes]
-    worst = min(results, key=WORST_FIRST.index)
-    count, total = results.count(worst), len(results)
+    result = worst(outcomes)
+    count, total = results.count(result), len(results)
     where = "; ".join(
-        ("" if result == worst else f"{result}: ")
-        + ", ".join(short.get(each.case, each.case) for each in outcomes if each.result == result)
-        for result in WORST_FIRST
-        if result != "passed" and result in results
+        ("" if other == result else f"{other}: ")
+        + ", ".join(short.get(each.case, each.case) for each in outcomes if each.result == other)
+        for other in WORST_FIRST
+        if other != "passed" and other in results
     )
     if count == total == len(short) > 1 and where:
         where = "all"
     check = outcomes[0].check
-    return check.name, worst, str(total) if count == total else f"{count} of {total}", check.demands, where
+    return check.name, result, str(total) if count == total else f"{count} of {total}", check.demands, where
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
     """How many checks passed and how many did not; the numbers add up."""
-    counts = Counter(outcome.result for outcome in outcomes)
-    others = [f"{counts[result]} {words}" for result, words in WORDS.items() if counts[result]]  # type: ignore[index]
+    counts = Counter(worst(each) for each in by_check(outcomes))
+    others = [f"{counts[result]} {words}" for result, words in WORDS.items() if counts[result]]
     if not others:
-        return f"all {len(outcomes)} checks passed"
-    return f"{counts['passed']} of {len(outcomes)} checks passed, {', '.join(others)}"
+        return "the check passed" if counts.total() == 1 else f"all {counts.total()} checks passed"
+    return f"{counts['passed']} of {counts.total()} checks passed, {', '.join(others)}"
 
 
 def _show_table(rows: Sequence[tuple[str, str, str, str, str]]) -> None:
