@@ -18,6 +18,10 @@ class Interrupted(CorralError):  # noqa: N818 - nothing is wrong
     """The user interrupted a run; the message says how to resume it."""
 
 
+class Terminated(SystemExit):
+    """A signal asked this process to end. Whatever catches what plugins raise must let this pass."""
+
+
 def warn_plainly() -> None:
     """Show every warning from now on as one line with its message, without the place in the source."""
 

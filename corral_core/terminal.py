@@ -146,7 +146,7 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
         header = [title.replace(" (", "\n(") for title in header]  # leaves room for the names in the first column
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for place, title in enumerate(header):
-        wraps = numbers or title in ("summary", "provides", "demands")
+        wraps = numbers or title in ("summary", "provides", "demands", "where")
         table.add_column(title, justify="right" if numbers and place else "left", overflow="fold", no_wrap=not wraps)
     for row in rows:
         table.add_row(*row)

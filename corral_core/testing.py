@@ -7,7 +7,7 @@
         check()
 
 You can check an installed plugin or anything registered (by name), a class, or an instance. If a check is known to
-fail, pass its name and the reason in `expected`: pytest then shows XFAIL, or XPASS if the check passes after all.
+fail or to warn, pass its name and the reason in `expected`: pytest then shows XFAIL, or XPASS if the check passes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 
 from corral_core.checks.cases import Case, cases_of, checks_of, expectations
 from corral_core.checks.names import subjects_of
-from corral_core.checks.rules import Broken, Check, ConformanceWarning
+from corral_core.checks.rules import Broken, Check, ConformanceWarning, why_expected
 from corral_core.errors import CorralError
 from corral_core.protocols.environment import Environment
 from corral_core.selection.setup import given_rows
@@ -40,12 +40,13 @@ def conformance(
     expected = expectations(expected or {})
     tests = []
     for case in [case for thing in things for case in _cases(thing, within)]:
-        failed = dict.fromkeys(expected, False)  # an expected failure does not skip other checks
+        known = {check.name: why_expected(expected, check.name, case.label) for check in checks_of(case)}
+        failed = {name: False for name, reason in known.items() if reason is not None}  # these do not skip others
         for check in checks_of(case):
             if check.applies_to(case):
-                reason = expected.get(check.name)
+                reason = known[check.name]
                 marks = [] if reason is None else [pytest.mark.xfail(reason=reason, raises=Broken, strict=False)]
-                asked = Asked(check, case, failed)
+                asked = Asked(check, case, failed, known=reason is not None)
                 tests.append(pytest.param(asked, id=f"{case.label}: {check.name}", marks=marks))
     return pytest.mark.parametrize("check", tests)
 
@@ -63,8 +64,9 @@ def _cases(thing: Any, within: Sequence[Environment]) -> list[Case]:
 class Asked:
     """A check of a case: call it to run it."""
 
-    def __init__(self, check: Check, case: Case, failed: dict[str, bool]) -> None:
+    def __init__(self, check: Check, case: Case, failed: dict[str, bool], *, known: bool = False) -> None:
         self.check, self.case = check, case
+        self._known = known  # whether the check is expected to fail or warn
         self._failed = failed  # whether each check that has run failed on this case
 
     def __call__(self) -> None:
@@ -79,7 +81,7 @@ class Asked:
             self._failed.setdefault(self.check.name, False)
         except Broken as broken:
             self._failed.setdefault(self.check.name, True)
-            if not self.check.warns:
+            if self._known or not self.check.warns:
                 raise
             warnings.warn(ConformanceWarning(str(broken)), stacklevel=2)
 

@@ -61,7 +61,7 @@ class Lifted(Base):
             kin = attrs.evolve(self, **{name: value[row] for name, value in values.items()}) if values else self
             learners.append(self._checked(kin.make(self.problem)))
         if hasattr(given, "features"):
-            learners = [_BesideArms(learner, given.features[row]) for row, learner in enumerate(learners)]
+            learners = [BesideArms(learner, given.features[row]) for row, learner in enumerate(learners)]
         return Learners(object_array(learners))
 
     def _checked(self, learner: Any) -> Any:
@@ -86,7 +86,7 @@ class Lifted(Base):
 
 
 @attrs.define
-class _BesideArms:
+class BesideArms:
     """A learner whose arms are fixed: it sees their features at every play."""
 
     learner: Any
@@ -98,8 +98,8 @@ class _BesideArms:
     def learn(self, context: Any, action: Any, reward: float) -> None:
         self.learner.learn(self.features if context is None else context, action, reward)
 
-    def snapshot(self) -> _BesideArms:
-        return _BesideArms(snapshot(self.learner), self.features)
+    def snapshot(self) -> BesideArms:
+        return BesideArms(snapshot(self.learner), self.features)
 
 
 @attrs.frozen

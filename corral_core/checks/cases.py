@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from corral_core.checks.environments import ENVIRONMENTS, EnvironmentCase
@@ -14,7 +15,8 @@ from corral_core.checks.plays import PLAYS
 from corral_core.checks.policies import POLICIES
 from corral_core.checks.regrets import REGRETS
 from corral_core.checks.rows import ROWS
-from corral_core.checks.rules import Checks, Outcome
+from corral_core.checks.rules import Checks, Outcome, shown
+from corral_core.checks.slopes import SLOPES
 from corral_core.checks.states import STATES
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import small_worlds
@@ -29,7 +31,7 @@ from corral_core.suggestions import suggestion
 Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 
 CHECKS: dict[type[Any], Checks] = {
-    BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES]),
+    BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES, *SLOPES]),
     EnvironmentCase: Checks([*ENVIRONMENTS, *REGRETS]),
     MetaCase: METAS,
     ExperimentCase: EXPERIMENTS,
@@ -41,19 +43,25 @@ def checks_of(case: Case) -> Checks:
     return CHECKS[type(case)]
 
 
-def check_all(cases: Iterable[Case], expected: Collection[str] = ()) -> Iterator[Outcome]:
-    """The outcome of every check on every case; `expected` names checks that may fail."""
+def check_all(cases: Iterable[Case], expected: Mapping[str, str] = MappingProxyType({})) -> Iterator[Outcome]:
+    """The outcome of every check on every case; `expected` names checks that may fail, with the reasons."""
     for case in cases:
         yield from checks_of(case).run(case, expected)
 
 
 def expectations(expected: Mapping[str, str]) -> dict[str, str]:
     """Checks that are expected to fail, by name, each with its reason; unknown names are an error."""
-    names = sorted({check.name for checks in CHECKS.values() for check in checks})
-    for name in expected:
-        if name not in names:
-            raise CorralError(f"there is no check {name!r}{suggestion(name, names)}")
+    for key in expected:
+        check_name(key.partition(" in ")[0])
     return dict(expected)
+
+
+def check_name(name: str) -> str:
+    """The name, if there is a check of this name; otherwise an error."""
+    names = sorted({check.name for checks in CHECKS.values() for check in checks})
+    if name not in names:
+        raise CorralError(f"there is no check {shown(name)}{suggestion(name, names)}")
+    return name
 
 
 def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Case]:

@@ -36,6 +36,10 @@ class EnvironmentCase:
         return named(self.environment)
 
     @property
+    def place(self) -> str:
+        return self.label
+
+    @property
     def problem(self) -> Problem:
         return self.environment.problem
 

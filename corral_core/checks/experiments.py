@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 
 from corral_core.checks.rules import Checks, broken
@@ -18,6 +20,7 @@ class ExperimentCase:
     """A registered experiment, or a file."""
 
     label: str
+    place: ClassVar[str] = ""
 
 
 @demand(first=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import attrs
 import numpy as np
 
 from corral_core.bounds import Bound, Term
+from corral_core.checks.objects import fingerprint
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
 from corral_core.checks.streams import Streams, draw_by_rows
-from corral_core.checks.trial import fingerprint, named, unchanged
+from corral_core.checks.trial import named, unchanged
 from corral_core.metas.sampling import among
 from corral_core.protocols.meta import FeedbackKind, Meta, MetaProblem, NeedsBounds, Players
 from corral_core.rows import Array
@@ -31,6 +32,7 @@ class MetaCase:
 
     meta: Meta
     bounded: bool
+    place: ClassVar[str] = ""  # it plays in no environment
 
     @property
     def label(self) -> str:

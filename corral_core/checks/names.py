@@ -10,13 +10,24 @@ import attrs
 
 from corral_core.checks.cases import Case, cases_of
 from corral_core.checks.experiments import ExperimentCase
-from corral_core.errors import CorralError, place, reason
+from corral_core.checks.rules import Check, Outcome
+from corral_core.errors import CorralError, Terminated, place, reason
 from corral_core.experiments.source import is_file
 from corral_core.protocols.environment import Environment
-from corral_core.registry.discovery import Kind, Plugin, Registered, normal_plugin
+from corral_core.registry.discovery import NAME, Kind, Plugin, Registered, normal_plugin
 from corral_core.registry.names import Registry, get_registry
 
 CHECKED: tuple[Kind, ...] = ("base", "meta", "environment", "experiment")
+
+
+REGISTERED = Check(
+    "is-registered",
+    "It can be loaded, and is registered under the name of its class.",
+    function=lambda case: None,
+    applies=lambda case: False,
+    first=True,
+    warns=False,
+)
 
 
 @attrs.frozen
@@ -27,6 +38,10 @@ class Subject:
     name: str
     cases: list[Case]
     problems: tuple[str, ...] = ()  # what is wrong before any check can run
+
+    def unregistered(self) -> list[Outcome]:
+        """A failed outcome for each of its problems."""
+        return [Outcome(REGISTERED, "", "failed", problem) for problem in self.problems]
 
 
 def subjects_of(name: str, within: Sequence[Environment] = (), registry: Registry | None = None) -> list[Subject]:
@@ -61,8 +76,11 @@ def _registered(entry: Registered, within: Sequence[Environment], registry: Regi
             return Subject(entry.kind, entry.name, [ExperimentCase(entry.qualified)])
         cls = registry.load(entry.kind, entry.qualified)
         named = getattr(cls, "name", None)
+        valid = isinstance(named, str) and NAME.fullmatch(named)  # `says-what-it-is` fails if it is not
         problems = (
-            () if named == entry.name else (f"it is registered as {entry.name}, but its class has the name {named}",)
+            (f"it is registered as {entry.name}, but its class has the name {named}",)
+            if valid and named != entry.name
+            else ()
         )
         return Subject(entry.kind, entry.name, cases_of(cls, within, registry), problems)
     except CorralError as error:
@@ -74,6 +92,8 @@ def _at(target: str, within: Sequence[Environment]) -> Subject:
     sys.path.insert(0, "")
     try:
         cls = pkgutil.resolve_name(target)
+    except Terminated:
+        raise
     except (Exception, SystemExit) as error:
         raise CorralError(f"{target} cannot be loaded: {reason(error)}{place(error)}") from error
     finally:

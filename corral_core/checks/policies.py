@@ -9,7 +9,7 @@ import numpy as np
 
 from corral_core.checks.rules import Checks, broken, same, shown
 from corral_core.checks.streams import Streams
-from corral_core.checks.trial import HORIZON, TURNS, BaseCase
+from corral_core.checks.trial import HORIZON, TURNS, BaseCase, difference, held
 from corral_core.log import Log
 from corral_core.players.smoothing import Smooth
 from corral_core.protocols.problem import Feedback, Observation, action_of
@@ -32,7 +32,21 @@ def policy_alone_determines_the_action(case: BaseCase) -> None:
         for found, played in zip(trial.replay(moment), moment.decisions, strict=True):
             if not same(action_of(found), action_of(played)):
                 now, then = shown(action_of(found)), shown(action_of(played))
-                broken(f"replayed after {TURNS} plays, the policy of play {number} acts {now} in place of {then}")
+                moved = _moved(case, number)
+                broken(
+                    f"replayed after {TURNS} plays, the policy of play {number} acts {now} in place of {then}{moved}"
+                )
+
+
+def _moved(case: BaseCase, number: int) -> str:
+    """What later plays changed in the policy of a play: something that it shares with the state."""
+    trial = case.trial().run(number)
+    kept = trial.moments[-1].policy
+    everyone = np.arange(len(trial.everyone))
+    before = held(kept, everyone)
+    trial.run(TURNS - number)
+    seen = difference(held(kept, everyone), before).partition(" went from ")[0]
+    return f"; later plays changed the policy: {seen}" if seen else ""
 
 
 @demand()

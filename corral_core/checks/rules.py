@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 import attrs
 import numpy as np
 
-from corral_core.errors import CorralError, place, reason
+from corral_core.errors import CorralError, Terminated, place, reason
 from corral_core.parsing import parameters
 from corral_core.registry.discovery import NAME
 
@@ -40,7 +41,9 @@ class Check:
         """Whether the check applies. False if `applies` raises: one of the first checks then says why."""
         try:
             return self.applies(case)
-        except Exception:
+        except Terminated:
+            raise
+        except (Exception, SystemExit):
             return False
 
     def __call__(self, case: Any) -> None:
@@ -51,6 +54,8 @@ class Check:
                 self.function(case)
         except (Broken, CorralError) as error:
             raise Broken(" ".join(f"{self.name}: {error}".split())) from None
+        except Terminated:
+            raise
         except (Exception, SystemExit) as error:
             raise Broken(f"{self.name}: raised {reason(error)}{place(error)}") from error
 
@@ -60,9 +65,10 @@ class Outcome:
     """The result of one check on one case."""
 
     check: Check
-    case: str
+    case: str  # its label
     result: Status
     why: str = ""
+    environment: str = ""  # in which it was played, if it was
 
 
 class Checks(list[Check]):
@@ -81,39 +87,52 @@ class Checks(list[Check]):
 
         return add
 
-    def run(self, case: Any, expected: Collection[str] = ()) -> Iterator[Outcome]:
+    def run(self, case: Any, expected: Mapping[str, str] = MappingProxyType({})) -> Iterator[Outcome]:
         """Run every check that applies, until a `first` check fails that was not expected to fail."""
         stopped = ""
         for check in self:
             if not check.applies_to(case):
                 continue
             if stopped:
-                yield Outcome(check, case.label, "not run", f"because {stopped} failed")
+                yield Outcome(check, case.label, "not run", f"because {stopped} failed", case.place)
                 continue
             try:
                 check(case)
             except Broken as broken:
-                yield Outcome(check, case.label, "warning" if check.warns else "failed", str(broken))
-                stopped = check.name if check.first and check.name not in expected else ""
+                yield Outcome(check, case.label, "warning" if check.warns else "failed", str(broken), case.place)
+                known = why_expected(expected, check.name, case.label) is not None
+                stopped = check.name if check.first and not known else ""
             else:
-                yield Outcome(check, case.label, "passed")
+                yield Outcome(check, case.label, "passed", environment=case.place)
+
+
+def why_expected(expected: Mapping[str, str], check: str, case: str) -> str | None:
+    """The reason for which a check is expected to fail in this case: under its name, or under `NAME in TEXT`.
+
+    TEXT is a part of the case's label.
+    """
+    for key, why in expected.items():
+        name, _, where = key.partition(" in ")
+        if name == check and where in case:
+            return why
+    return None
 
 
 def judged(outcome: Outcome, expected: Mapping[str, str]) -> Outcome:
-    """The outcome, changed to `expected` if this check was expected to fail and did."""
-    reason = expected.get(outcome.check.name)
-    if reason is None or outcome.result != "failed":
+    """The outcome, changed to `expected` if this check was expected to fail or warn and did."""
+    why = why_expected(expected, outcome.check.name, outcome.case)
+    if why is None or outcome.result not in ("failed", "warning"):
         return outcome
-    return attrs.evolve(outcome, result="expected", why=f"{reason} ({outcome.why})")
+    return attrs.evolve(outcome, result="expected", why=f"{why} ({outcome.why})")
 
 
 def out_of_date(outcomes: Iterable[Outcome], expected: Mapping[str, str]) -> list[str]:
     """One sentence for each check that was expected to fail but fails in no case."""
-    failed = {outcome.check.name for outcome in outcomes if outcome.result == "expected"}
+    failed = [outcome for outcome in outcomes if outcome.result == "expected"]
     return [
-        f"{name} was expected to fail but fails in no case: {why}"
-        for name, why in expected.items()
-        if name not in failed
+        f"{key} was expected to fail but fails in no case: {why}"
+        for key, why in expected.items()
+        if not any(why_expected({key: why}, outcome.check.name, outcome.case) for outcome in failed)
     ]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from corral_core.bounds import Bound, Term
+from corral_core.checks.objects import fingerprint
 from corral_core.checks.rules import Checks, broken, description_of, shown
-from corral_core.checks.trial import HORIZON, TURNS, BaseCase, Moment, Trial, compare, fingerprint, held, unchanged
+from corral_core.checks.trial import HORIZON, TURNS, BaseCase, Moment, Trial, compare, held, unchanged
 from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
 from corral_core.protocols.problem import Feedback

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from corral_core.bases.lift import Lifted
+from corral_core.checks.objects import fingerprint, what_changed
 from corral_core.checks.rules import broken, same, shown
 from corral_core.checks.streams import Streams
 from corral_core.players.plain import Player
@@ -34,7 +35,12 @@ class BaseCase:
 
     @property
     def label(self) -> str:
-        return f"{named(self.asked)} in {getattr(self.environment, 'label', self.environment.name)}"
+        return f"{named(self.asked)} in {self.place}"
+
+    @property
+    def place(self) -> str:
+        """The environment, with the parameters that differ from their defaults."""
+        return str(getattr(self.environment, "label", None) or named(self.environment))
 
     def problem(self, horizon: int = HORIZON) -> Problem:
         return attrs.evolve(self.environment.problem, horizon=horizon, delta=1 / (horizon + 1))
@@ -138,6 +144,11 @@ class Trial:
     def state(self) -> Any:
         return self.player.state
 
+    @property
+    def acting(self) -> str:
+        """What acts: in a lifted base, the learner is its own policy."""
+        return "the learner" if isinstance(self.base, Lifted) else "its policy"
+
     def play(self, rows: Any = None) -> Moment:
         """One play of these learners (default: all): act, get the reward, learn."""
         moment = self.ask(rows)
@@ -163,7 +174,7 @@ class Trial:
             before = held(policy, taking_part) if watch else {}
             decision = self.player.act(policy, observation, draws)
             if watch:
-                unchanged(held(policy, taking_part), before, "act changed its policy (for a lifted base, the learner):")
+                unchanged(held(policy, taking_part), before, f"act changed {self.acting}:")
                 unchanged(held(observation, taking_part), held(seen[-1], taking_part), "act changed its observation:")
             decisions.append(copy.deepcopy(decision))
             return actions_in(decision, self.base, self.problem, observation, len(rows))
@@ -249,20 +260,18 @@ def held(record: Rows, rows: Array) -> dict[str, Array]:
     return {name: copied(array) for name, array in arrays_of(record).items()}
 
 
-def fingerprint(item: Any) -> bytes:
-    """Bytes that differ if a Python object has changed; if it cannot be pickled, its attributes are used."""
-    try:
-        return pickle.dumps(item)
-    except Exception:
-        inside = getattr(item, "__dict__", None)
-        if inside is None:
-            return repr(item).encode()
-        return repr({name: fingerprint(value) for name, value in inside.items()}).encode()
-
-
 def unchanged(now: dict[str, Array], before: dict[str, Array], what: str) -> None:
     """Raise `Broken` unless these arrays are equal bit for bit."""
+    if seen := difference(now, before):
+        broken(f"{what} {seen}")
+
+
+def difference(now: dict[str, Array], before: dict[str, Array]) -> str:
+    """The first array, or attribute of a Python object, that differs; "" if none does."""
     for name, value in before.items():
         if not np.array_equal(now[name], value, equal_nan=value.dtype.kind == "f"):
-            seen = "changed" if value.dtype == object else f"went from {shown(value)} to {shown(now[name])}"
-            broken(f"{what} {name} {seen}")
+            if value.dtype != object:
+                return f"{name} went from {shown(value)} to {shown(now[name])}"
+            row = next(row for row, (one, other) in enumerate(zip(value, now[name], strict=True)) if one != other)
+            return f"{what_changed(value[row], now[name][row])} (`{name}` of row {row})"
+    return ""

@@ -15,7 +15,7 @@ import typer.core
 
 from corral_core import __version__
 from corral_core.engines.machine import ONE_THREAD
-from corral_core.errors import CorralError, Interrupted, warn_plainly
+from corral_core.errors import CorralError, Interrupted, Terminated, warn_plainly
 from corral_core.registry.discovery import CORE, Candidate, Plugins, normal_plugin
 from corral_core.registry.names import get_registry
 
@@ -113,7 +113,7 @@ def command_line(plugins: Plugins) -> Any:
 
 def run_command(arguments: Sequence[str] | None = None) -> None:
     """Run `corral`. An error that the user can fix is one line and exit code 2."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # a normal exit, which also ends the workers
+    signal.signal(signal.SIGTERM, _terminate)
     os.environ.update(ONE_THREAD)  # before numpy is imported, so that chunks give the same bits here and in workers
     warn_plainly()
     try:
@@ -135,6 +135,11 @@ def run_command(arguments: Sequence[str] | None = None) -> None:
         if stop.code == 130:  # typer's exit code for an interrupt
             leave("Interrupted.", 130)
         raise
+
+
+def _terminate(*_: object) -> NoReturn:
+    """A normal exit, which also ends the workers."""
+    raise Terminated(143)
 
 
 def leave(line: str, code: int) -> NoReturn:

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, cast
 import pluggy
 
 from corral_core import __version__, hookspecs
-from corral_core.errors import reason
+from corral_core.errors import Terminated, reason
 from corral_core.registry import builtin
 from corral_core.terminal import reserved_output
 
@@ -76,7 +76,7 @@ class Candidate:
         try:
             with reserved_output():
                 yield
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Terminated):
             raise
         except BaseException as error:
             self.problems.append(f"{what}: {reason(error)}")

@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from corral_core.errors import CorralError, place, reason
+from corral_core.errors import CorralError, Terminated, place, reason
 from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered, normal, normal_plugin
 from corral_core.registry.known import PROVIDED, known
 
@@ -64,6 +64,8 @@ class Registry:
 
                 check_class(found, kind)
             return found
+        except Terminated:
+            raise
         except (Exception, SystemExit) as error:
             why = str(error) if isinstance(error, CorralError) else f"{reason(error)}{place(error)}"
             raise CorralError(

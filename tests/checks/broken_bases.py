@@ -297,7 +297,7 @@ class BoundIsPositiveConcaveAndFinite(Sound):
     """Its bound is convex."""
 
     def bound(self, delta: float) -> Bound | None:
-        return Bound(lambda s: 1e-3 * s**1.5, (Term(1.0, 0.5),))
+        return Bound(lambda s: 1e-3 * s**1.5, (Term(1.0, 1.0),))
 
 
 @breaks("bound-is-positive-concave-and-finite")
@@ -305,7 +305,7 @@ class BoundIsPositive(Sound):
     """Its bound begins at zero."""
 
     def bound(self, delta: float) -> Bound | None:
-        return Bound(lambda s: np.sqrt(s) - 1, (Term(1.0, 0.5),))
+        return Bound(lambda s: np.sqrt(s) - 1, (Term(1.0, 1.0),))
 
 
 @breaks("bound-is-positive-concave-and-finite")
@@ -313,7 +313,7 @@ class BoundIsFinite(Sound):
     """The shape of its bound is infinite."""
 
     def bound(self, delta: float) -> Bound | None:
-        return Bound(lambda s: np.sqrt(s), (Term(np.inf, 0.5),))
+        return Bound(lambda s: np.sqrt(s), (Term(np.inf, 1.0),))
 
 
 @breaks("bound-is-positive-concave-and-finite")
@@ -321,7 +321,15 @@ class BoundDoesNotFall(Sound):
     """Its bound falls."""
 
     def bound(self, delta: float) -> Bound | None:
-        return Bound(lambda s: 1e7 - s, (Term(1.0, 0.5),))
+        return Bound(lambda s: 1e7 - s, (Term(1.0, 1.0),))
+
+
+@breaks("regret-grows-as-stated")
+class RegretGrowsAsStated(Sound):
+    """Always explores at the same rate, so that its regret is linear, and claims its square root."""
+
+    def bound(self, delta: float) -> Bound | None:
+        return Bound(lambda s: 3 * np.sqrt(s), (Term(3.0, 0.5),))
 
 
 @breaks("says-what-it-is")

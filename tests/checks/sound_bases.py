@@ -33,7 +33,7 @@ class Sound(Base):
     """Epsilon-greedy with a fixed rate."""
 
     name: ClassVar[str] = "sound"
-    formula: ClassVar[str] = "3 sqrt(s)"
+    formula: ClassVar[str] = "3 s"
 
     epsilon: float = knob(0.3, help="share of random play", validator=attrs.validators.in_((0.3, 0.6, 0.0)))
     arms: int = fitted(help="number of arms")
@@ -59,7 +59,23 @@ class Sound(Base):
         state.greedy[rows] = mean.argmax(axis=1)
 
     def bound(self, delta: float) -> Bound | None:
-        return Bound(lambda s: 3 * np.sqrt(s), (Term(3.0, 0.5),))
+        return Bound(lambda s: 3 * s, (Term(3.0, 1.0),))
+
+
+@attrs.frozen
+class SoundAndBounded(Sound):
+    """Explores less and less, and states a bound where the best arm stays the best."""
+
+    name: ClassVar[str] = "sound-and-bounded"
+    formula: ClassVar[str] = "3 sqrt(s) if contexts do not change"
+
+    changing: bool = fitted(help="whether contexts change")
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Policy(state.greedy[rows], state.epsilon[rows] / np.sqrt(1 + state.played[rows]))
+
+    def bound(self, delta: float) -> Bound | None:
+        return None if self.changing else Bound(lambda s: 3 * np.sqrt(s), (Term(3.0, 0.5),))
 
 
 class RareState(State):
@@ -161,4 +177,4 @@ class SoundAndSimple(Lifted):
         return self.learner(problem.arms)
 
 
-SOUND = (Sound, SoundAndRare, SoundAndSimple, SoundWithLog)
+SOUND = (Sound, SoundAndBounded, SoundAndRare, SoundAndSimple, SoundWithLog)

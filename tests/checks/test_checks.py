@@ -167,7 +167,7 @@ def test_a_base_that_fits_nowhere_says_so() -> None:
 
 def test_a_base_is_checked_within_what_is_given() -> None:
     (case,) = cases_of(broken_bases.Sound, within=[broken_environments.Sound(arms=4)])
-    assert case.label == "sound in sound"
+    assert case.label == "sound in sound(arms=4)"
 
 
 # --- Expected failures ----------------------------------------------------------------------------------------------
@@ -203,3 +203,15 @@ def test_a_first_check_that_is_expected_to_fail_stops_nobody() -> None:
 def test_an_expected_failure_must_name_a_check() -> None:
     with pytest.raises(CorralError, match="there is no check 'single-rows'; did you mean single-row"):
         expectations({"single-rows": "it cannot"})
+
+
+def test_an_expectation_may_be_about_some_cases() -> None:
+    expected = {"says-what-it-is in without bounds": "we call it so"}
+    outcomes = [outcome for outcome in found(expected) if outcome.check.name == "says-what-it-is"]
+    assert {outcome.case.rpartition(" over ")[2]: outcome.result for outcome in outcomes} == {
+        "bases with bounds": "failed",
+        "bases without bounds": "expected",
+    }
+    assert out_of_date(outcomes, expected) == []
+    (sentence,) = out_of_date(outcomes, {"says-what-it-is in Atlantis": "it sank"})
+    assert sentence == "says-what-it-is in Atlantis was expected to fail but fails in no case: it sank"

@@ -1,0 +1,3 @@
+"""`corral check`: its progress and its table."""
+
+from corral_core.cli.check.command import register as register
