@@ -18,6 +18,7 @@ from corral_core.parsing import check_keys, convert, shown
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.problem import Problem
 from corral_core.selection.compatibility import check_fit
+from corral_core.selection.options import switched_off
 from corral_core.simulation.curve import Curve
 
 KEYS = [
@@ -65,8 +66,9 @@ class Point:
         return [curve.name for curve in self.curves]
 
     def choices(self, curve: Curve) -> list[str]:
-        """The parameters that a curve's meta chose for itself, one sentence per parameter."""
-        return curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
+        """One sentence per parameter of a curve's meta that the file leaves open, and one if options are switched off."""
+        chosen = curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
+        return [*chosen, *switched_off(curve.meta, curve.asked_for)]
 
     def curve(self, name: str) -> Curve:
         """The curve of this name."""

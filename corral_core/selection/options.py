@@ -64,12 +64,26 @@ PRESETS: dict[Preset, Options] = {
 def options_for(meta: Meta | None, options: Options) -> Options:
     """These options as far as the meta supports them.
 
-    A meta may require a player. Bias, base test and restarts judge the played base, so they need raw feedback.
+    A meta may require a player. Bias and base test judge the base that is played, so they need raw feedback. Restarts
+    need feedback that belongs to one base: raw, or importance-weighted.
     """
     if meta is None:
         return options
     if meta.player != "any" and meta.player != options.player:
         options = attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
     if meta.feedback != "raw":
-        options = attrs.evolve(options, bias=0.0, base_test=False, restart=False)
+        restart = options.restart and meta.feedback == "importance-weighted"
+        options = attrs.evolve(options, bias=0.0, base_test=False, restart=restart)
     return options
+
+
+def switched_off(meta: Meta | None, options: Options) -> list[str]:
+    """What `options_for` takes away from these options: one sentence, or none."""
+    left = options_for(meta, options)
+    if meta is None or left == options:
+        return []
+    names = ["bias", "base_test", "restart"]
+    off = [name for name in names if getattr(options, name) and not getattr(left, name)]
+    said = [f"player is {left.player}, not {options.player}"] if left.player != options.player else []
+    said += [f"{' and '.join(off)} {'are' if len(off) > 1 else 'is'} switched off"] if off else []
+    return [f"{'; '.join(said)} ({meta.name} takes {meta.feedback} feedback and {meta.player} players)"]

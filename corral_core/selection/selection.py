@@ -211,7 +211,8 @@ class Selection:
             if feedback == "importance-weighted":
                 assert ticket.probability is not None
                 played = ticket.round.at.take(part.rows) == part.at
-                paid = np.where(played, paid / ticket.probability.take(part.rows), 0.0)
+                high = self.problem.range[1]
+                paid = np.where(played, high - (high - paid) / ticket.probability.take(part.rows), high)
             learned = Feedback(observation=seen, decision=decision, reward=paid)
             learners = part.learners
             if part.restarts is not None:
