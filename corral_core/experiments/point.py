@@ -66,7 +66,7 @@ class Point:
         return [curve.name for curve in self.curves]
 
     def choices(self, curve: Curve) -> list[str]:
-        """One sentence per parameter of a curve's meta that the file leaves open, and one if options are switched off."""
+        """One sentence per parameter that a curve's meta chose for itself, and one if options are switched off."""
         chosen = curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
         return [*chosen, *switched_off(curve.meta, curve.asked_for)]
 

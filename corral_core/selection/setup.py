@@ -53,4 +53,5 @@ def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, roun
         bound = base.bound(delta)
         bounds.append(bound.scaled(1 / span) if bound else None)
     gains = (-1.0, 1.0) if options.bias else (0.0, 1.0)
-    return MetaProblem(bases=len(bases), horizon=rounds, delta=delta, gains=gains, bounds=tuple(bounds))
+    plays = rounds * options.steps if problem.horizon is None else problem.horizon
+    return MetaProblem(bases=len(bases), horizon=rounds, delta=delta, plays=plays, gains=gains, bounds=tuple(bounds))
