@@ -68,11 +68,19 @@ class Point:
     def choices(self, curve: Curve) -> list[str]:
         """One sentence per parameter that a curve's meta chose for itself, and one if options are switched off."""
         chosen = curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
-        return [*chosen, *switched_off(curve.meta, curve.asked_for)]
+        return [*chosen, *_claimed(curve), *switched_off(curve.meta, curve.asked_for)]
 
     def curve(self, name: str) -> Curve:
         """The curve of this name."""
         return next(curve for curve in self.curves if curve.name == name)
+
+
+def _claimed(curve: Curve) -> list[str]:
+    """One sentence about the bounds that the experiment claims for bases, or none."""
+    pairs = zip(curve.labels, curve.bases, strict=True)
+    terms = [(label, " + ".join(map(str, base.claimed))) for label, base in pairs if base.claimed is not None]
+    said = ", ".join(f"{bound} for {label}" for label, bound in terms)
+    return [f"U(s) as given, instead of the bases' own: {said}"] if said and curve.meta else []
 
 
 def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+import math
+from typing import Any, Literal, get_args
 
 import attrs
 
@@ -16,6 +17,17 @@ from corral_core.protocols.parameters import parameter
 
 PlayerName = Literal["smooth", "plain", "boosted"]
 Preset = Literal["paper", "theory", "practice"]
+Units = Literal["range", "raw"]
+
+
+def _clip(options: Options, field: attrs.Attribute[Any], clip: Any) -> None:
+    if not isinstance(clip, str) and not (len(clip) == 2 and -math.inf < clip[0] < clip[1] < math.inf):
+        raise ValueError(f'clip must be [low, high] with low below high, "auto" or "none", not {clip!r}'[:160])
+
+
+def _variance(options: Options, field: attrs.Attribute[Any], variance: Any) -> None:
+    if variance != "auto" and not 0 < variance < math.inf:
+        raise ValueError(f'test_variance must be a positive number or "auto", not {variance!r}'[:160])
 
 
 @attrs.frozen
@@ -40,6 +52,26 @@ class Options:
         help="which form of the bounds the bias and the test use",
         validator=attrs.validators.in_(get_args(Form)),
     )
+
+    units: Units = parameter(
+        "range",
+        help="what the meta sees: rewards scaled so that means span [0, 1] (range), or as they are paid (raw)",
+        validator=attrs.validators.in_(get_args(Units)),
+    )
+    clip: tuple[float, ...] | Literal["auto", "none"] = parameter(
+        "auto", help='what these rewards are cut to: [low, high], "none", or "auto" as the meta says', validator=_clip
+    )
+    test_variance: float | Literal["auto"] = parameter(
+        "auto",
+        help='v in the width of the base test: a number (1 as printed in the paper), or "auto" from the noise',
+        validator=_variance,
+    )
+
+    def clip_for(self, meta: Meta) -> tuple[float, float] | None:
+        """The range to which the rewards that this meta sees are cut; None if they are not."""
+        if self.clip == "none":
+            return None
+        return meta.clip if self.clip == "auto" else (self.clip[0], self.clip[1])
 
     def played(self, base: Base) -> Played:
         """The base as these options play it."""
