@@ -37,7 +37,7 @@ class LowerBoundSqrt(Bandit):
 
     @property
     def problem(self) -> Problem:
-        return Problem(self.name, arms=2, noise=0.5, low=0.0, high=1.0)
+        return Problem(self.name, arms=2, noise=0.5, low=0.0, high=1.0, reward_low=0.0, reward_high=1.0)
 
     def draw(self, rows: int, rng: Generator) -> SqrtInstance:
         slot = rng.integers(0, 2, rows)
@@ -88,7 +88,7 @@ class LowerBoundUnknownRate(Bandit):
 
     @property
     def problem(self) -> Problem:
-        return Problem(self.name, arms=3, noise=0.0, low=0.0, high=2.0)
+        return Problem(self.name, arms=3, noise=0.0, low=0.0, high=2.0, reward_low=0.0, reward_high=2.0)
 
     def draw(self, rows: int, rng: Generator) -> World:
         switch = self.c2 * self.plays ** (self.x - self.y + 1 + (self.y - self.x) / 4)
