@@ -97,7 +97,7 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
     source = qualified(source, owner)
     horizon = _whole(source["horizon"], f"{where}: horizon", most=MOST_PLAYS)
     read = follow_horizon({key: value for key, value in source.items() if key != "horizon"}, horizon)
-    environment = made("environment", read["environment"], where)
+    environment = _at_horizon(made("environment", read["environment"], where), horizon, where)
     replicates = _whole(read.get("replicates", 32), f"{where}: replicates", most=MOST_REPLICATES)
     delta = convert(read.get("delta", 1 / max(horizon, 2)), float, f"{where}: delta")
     if not 0 < delta < 1:
@@ -131,6 +131,13 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
         curves=tuple(curves),
         source={**source, "chunk_size": size},
     )
+
+
+def _at_horizon(environment: Environment, horizon: int, where: str) -> Environment:
+    try:
+        return environment.at_horizon(horizon)
+    except CorralError as refused:
+        raise CorralError(f"{where}: {refused}") from None
 
 
 def _whole(value: Any, where: str, least: int = 1, most: float = math.inf) -> int:

@@ -64,6 +64,7 @@ class Problem:
     regret: bool = True  # whether the best mean is known, so that plays report regret
     horizon: int | None = None  # maximum number of plays of a base
     delta: float | None = None
+    facts: dict[str, float] = attrs.field(factory=dict, hash=False)  # what bases made for this environment may know
 
     def pays_within(self, low: float, high: float) -> bool:
         """Whether every reward is known to lie in [low, high]; some bounds hold only then."""
