@@ -38,8 +38,8 @@ class FormulaError(ValueError):
 def evaluate(text: str, variables: Mapping[str, float]) -> float:
     """The value of a formula; raises a `FormulaError` if it has none.
 
-    >>> evaluate("M^(2/3) / T^(2/3)", {"M": 8, "T": 1000})
-    0.04
+    >>> evaluate("sqrt(M) / T^(1/2)", {"M": 4, "T": 10_000})
+    0.02
     """
     if len(text) > LONGEST:
         raise FormulaError(f"it has {len(text):,} characters, more than {LONGEST}")
