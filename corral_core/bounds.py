@@ -26,6 +26,9 @@ class Term(NamedTuple):
     c: float
     alpha: float
 
+    def __str__(self) -> str:
+        return f"{self.c:.4g} s^{self.alpha:.4g}"
+
 
 @attrs.frozen(eq=False)
 class Bound:
@@ -50,6 +53,11 @@ class Bound:
         """The largest term below linear: learning rates are tuned to it (no rate can make up for a linear term)."""
         terms = [term for term in self.shape if term.c > 0 and term.alpha < 1]
         return max(terms, key=lambda term: (term.alpha, term.c), default=None)
+
+
+def sum_of(terms: Sequence[Term]) -> Bound:
+    """The bound that is the sum of these terms, as its literal form and as its shape."""
+    return Bound(lambda s: np.asarray(sum(c * s**alpha for c, alpha in terms)), tuple(terms))
 
 
 class BoundTable:

@@ -32,7 +32,16 @@ def shaped(*terms: tuple[float, float]) -> Bound:
 
 def fitted(name: str, arms: int, noise: float, low: float, high: float, delta: float) -> Base:
     """A registered base in a problem like this, or in the one it was made for."""
-    problem = Problem(arms=arms, noise=noise, low=low, high=high, horizon=len(PLAYS), delta=delta)
+    problem = Problem(
+        arms=arms,
+        noise=noise,
+        low=low,
+        high=high,
+        reward_low=low,
+        reward_high=high,
+        horizon=len(PLAYS),
+        delta=delta,
+    )
     if name.startswith("lower-bound"):
         made = get_registry().load("environment", name.removesuffix("-base"))().problem
         problem = Problem(

@@ -151,6 +151,8 @@ class SmallChain(EpisodicMdp):
             noise=self.stages / 2,  # by Hoeffding's lemma
             low=0.0,
             high=float(self.stages),
+            reward_low=0.0,
+            reward_high=float(self.stages),
         )
 
     def draw(self, rows: int, rng: Generator) -> Chain:

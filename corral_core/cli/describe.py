@@ -133,6 +133,9 @@ def _describe_experiment(name: str, plugin: str | None = None) -> None:
     if len(points) > 1:
         say(f"swept: {'; '.join(point.at for point in points)}", following="  ")
     say(f"curves: {', '.join(_grouped([curve.name for curve in first.curves]))}", following="  ")
+    for curve in first.curves:
+        for sentence in first.choices(curve):
+            say(f"{curve.name}{', ' + first.at if first.at else ''}: {sentence}", "  ", "    ")
     for point in points:
         for guarantee in guarantees(point):
             _print_guarantee(point, guarantee)

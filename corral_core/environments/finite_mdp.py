@@ -149,6 +149,8 @@ def unit_rewards(environment: str, *, states: int, arms: int, stages: int, **mor
         noise=stages / 2,  # by Hoeffding's lemma
         low=0.0,
         high=float(stages),
+        reward_low=0.0,
+        reward_high=float(stages),
     )
     return attrs.evolve(found, **more)
 

@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 import attrs
 
+from corral_core.bounds import Term
 from corral_core.errors import CorralError
 from corral_core.experiments.grids import product
 from corral_core.experiments.source import bare
-from corral_core.parsing import build, check_keys, convert
+from corral_core.parsing import build, check_keys, convert, parameters, shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.problem import Problem
 from corral_core.registry.discovery import Kind
@@ -79,10 +80,9 @@ def bases_of(
         if twice:
             raise CorralError(f"{where}: {name} has {twice[0]} both as a value and as a grid")
         for values in product(grids, f"{where}: grid of {name}"):
-            base = build(cls, {**table, **values}, f"{where}: {name}").resolve(problem)
+            base = _base(cls, {**table, **values}, f"{where}: {name}").resolve(problem)
             several = name in taken or names.count(name) > 1
-            shown = values or (table if several else {})
-            found.append((_label(name, shown), base))
+            found.append((_label(name, values or (table if several else {})), base))
     if not found:
         raise CorralError(f"{where} must name at least one base")
     labels = [label for label, _ in found]
@@ -92,9 +92,31 @@ def bases_of(
     return found
 
 
+def _base(cls: type[Base], table: dict[str, Any], where: str) -> Base:
+    """The base that a table describes, with the bound that it claims, if any."""
+    if "bound" not in table or any(field.name == "bound" for field in parameters(cls)):
+        return build(cls, table, where)
+    terms = _terms(table.pop("bound"), f"{where}: bound")
+    return build(cls, table, where).claiming(*terms)
+
+
+def _terms(value: Any, where: str) -> list[Term]:
+    """The terms of a bound: one table { c = 2, alpha = 0.5 }, or a list of them."""
+    tables = value if isinstance(value, list) else [value]
+    for table in tables:
+        if not isinstance(table, Mapping) or table.keys() != {"c", "alpha"}:
+            raise CorralError(f"{where} must be like {{ c = 2, alpha = 0.5 }}, or a list of these, not {shown(value)}")
+    return [Term(*(convert(table[key], float, f"{where}.{key}") for key in ("c", "alpha"))) for table in tables]
+
+
 def _label(name: str, values: Mapping[str, Any]) -> str:
-    shown = [f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()]
-    return f"{name}({', '.join(shown)})" if shown else name
+    def said(key: str, value: Any) -> str:
+        if key == "bound":
+            return " + ".join(map(str, _terms(value, key)))
+        return f"{value:.4g}" if isinstance(value, float) else f"{value}"
+
+    said_all = ", ".join(f"{key}={said(key, value)}" for key, value in values.items())
+    return f"{name}({said_all})" if said_all else name
 
 
 def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tuple[Preset, Options]:

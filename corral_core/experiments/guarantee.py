@@ -16,13 +16,16 @@ import attrs
 import numpy as np
 
 from corral_core.bounds import Bound, Term
+from corral_core.errors import CorralError
 from corral_core.experiments.point import Point
 from corral_core.metas.corral import Corral
 from corral_core.metas.exp3p import Exp3P
-from corral_core.metas.learning_rates import corral_guarantee, exp3p_guarantee, target
+from corral_core.metas.learning_rates import corral_guarantee, exp3p_guarantee
 from corral_core.protocols.meta import MetaProblem
 from corral_core.rows import Array
+from corral_core.selection.judge import variance_proxy
 from corral_core.selection.options import Options
+from corral_core.selection.setup import units
 from corral_core.simulation.curve import Curve
 
 
@@ -77,6 +80,7 @@ def guarantees(point: Point) -> list[Guarantee]:
 
 def _guarantee(point: Point, curve: Curve, meta: Corral | Exp3P, told: MetaProblem) -> Guarantee:
     low, high = point.problem.range
+    unit = units(point.problem, curve.options)[1] if high > low else 0.0
     rate = meta.rate(told)
     if isinstance(meta, Corral):
         formula = f"sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha), eta = {rate:.4g}"
@@ -91,7 +95,7 @@ def _guarantee(point: Point, curve: Curve, meta: Corral | Exp3P, told: MetaProbl
         c, alpha = bound.leading
         linear = sum(term.c for term in bound.shape if term.alpha >= 1) * told.horizon
         literal = Term((float(bound(told.horizon)) - linear) / told.horizon**alpha, alpha)
-        values = [(_value(meta, told, rate, term) + linear) * (high - low) for term in (Term(c, alpha), literal)]
+        values = [(_value(meta, told, rate, term) + linear) * unit for term in (Term(c, alpha), literal)]
         promises.setdefault((alpha, values[0], values[1]), []).append(label)
     return Guarantee(
         curve=curve.name,
@@ -105,7 +109,7 @@ def _guarantee(point: Point, curve: Curve, meta: Corral | Exp3P, told: MetaProbl
 
 def _row(meta: Corral | Exp3P, told: MetaProblem) -> str:
     given = meta.eta if isinstance(meta, Corral) else meta.p
-    return target(told.bounds).row if given == "auto" else "general (the rate was given)"
+    return meta.aim(told).row if given == "auto" else "general (the rate was given)"
 
 
 def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> float:
@@ -120,6 +124,7 @@ def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: Meta
     yield Condition("the base test is on", options.base_test)
     if isinstance(meta, Corral):
         yield Condition("bases restart when their threshold is halved", options.restart)
+    yield from _changed(point, options, meta, told)
     limit = 1 / math.sqrt(told.horizon)
     yield Condition(f"delta = {told.delta:.3g} is at most 1/sqrt(T) = {limit:.3g}", told.delta <= limit)
     yield Condition("every base has a bound", all(told.bounds))
@@ -140,6 +145,26 @@ def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: Meta
         yield Condition(f"the noise, {scaled:.3g} in units of half the reward range, is at most 1", scaled <= 1)
     yield Condition("contexts are drawn independently from one distribution", None)
     yield Condition("some base is adapted: its bound holds in this environment", None)
+
+
+def _changed(point: Point, options: Options, meta: Corral | Exp3P, told: MetaProblem) -> Iterator[Condition]:
+    """What the theorem takes for granted, and the experiment sets otherwise."""
+    if (options.units, options.clip) != ("range", "auto"):
+        yield Condition(f"the meta sees rewards in units of their range, cut to {list(meta.clip)}", False)
+    if options.base_test and options.test_variance != "auto":
+        _, span, most = units(point.problem, options)
+        noise = None if point.problem.noise is None else point.problem.noise / span
+        least = variance_proxy(noise, options.clip_for(meta), most, attrs.evolve(options, test_variance="auto"))
+        wide = options.test_variance >= least
+        yield Condition(f"v = {options.test_variance:.3g} in the base test is at least {least:.3g}", wide)
+    if isinstance(meta, Corral):
+        mine, usual = (each.init(1, told) for each in (meta, attrs.evolve(meta, gamma="auto", growth="auto")))
+        if (mine.gamma, mine.growth) != (usual.gamma, usual.growth):
+            yield Condition("gamma is 1/T, and rates grow by exp(1/ln T)", False)
+    else:
+        state, rate = meta.init(1, told), meta.rate(told)
+        if (state.beta, state.eta) != (rate / 2, rate / (1 + rate / 2)):
+            yield Condition("beta is p/2 and eta is p/(1 + beta)", False)
 
 
 def smoothing_needs(t: Array, delta: float) -> Array:
@@ -171,7 +196,16 @@ def orders(point: Point, curve: Curve) -> tuple[float, ...]:
         if curve.meta is None or highest >= 1:
             found.add(highest)
         elif isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw" and (term := bound.leading):
-            near, far = (attrs.evolve(told, horizon=rounds) for rounds in (FAR, 2 * FAR))
-            values = [_value(curve.meta, each, curve.meta.rate(each), term) for each in (near, far)]
-            found.add(math.log2(values[1] / values[0]))
+            found |= _order(curve.meta, told, curve.options.steps, term)
     return tuple(sorted({round(exponent, 3) for exponent in found}))
+
+
+def _order(meta: Corral | Exp3P, told: MetaProblem, steps: int, term: Term) -> set[float]:
+    """The exponent that a meta's rate promises; none if its formula has no value at so many rounds."""
+    far = [attrs.evolve(told, horizon=rounds, plays=rounds * steps) for rounds in (FAR, 2 * FAR)]
+    try:
+        near, twice = (_value(meta, each, meta.rate(each), term) for each in far)
+    except (CorralError, OverflowError):
+        return set()
+    exponent = math.log2(twice / near)
+    return {exponent} if math.isfinite(exponent) else set()

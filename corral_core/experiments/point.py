@@ -18,6 +18,7 @@ from corral_core.parsing import check_keys, convert, shown
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.problem import Problem
 from corral_core.selection.compatibility import check_fit
+from corral_core.selection.options import switched_off
 from corral_core.simulation.curve import Curve
 
 KEYS = [
@@ -65,12 +66,21 @@ class Point:
         return [curve.name for curve in self.curves]
 
     def choices(self, curve: Curve) -> list[str]:
-        """The parameters that a curve's meta chose for itself, one sentence per parameter."""
-        return curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
+        """One sentence per parameter that a curve's meta chose for itself, and one if options are switched off."""
+        chosen = curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
+        return [*chosen, *_claimed(curve), *switched_off(curve.meta, curve.asked_for)]
 
     def curve(self, name: str) -> Curve:
         """The curve of this name."""
         return next(curve for curve in self.curves if curve.name == name)
+
+
+def _claimed(curve: Curve) -> list[str]:
+    """One sentence about the bounds that the experiment claims for bases, or none."""
+    pairs = zip(curve.labels, curve.bases, strict=True)
+    terms = [(label, " + ".join(map(str, base.claimed))) for label, base in pairs if base.claimed is not None]
+    said = ", ".join(f"{bound} for {label}" for label, bound in terms)
+    return [f"U(s) as given, instead of the bases' own: {said}"] if said and curve.meta else []
 
 
 def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
@@ -87,7 +97,7 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
     source = qualified(source, owner)
     horizon = _whole(source["horizon"], f"{where}: horizon", most=MOST_PLAYS)
     read = follow_horizon({key: value for key, value in source.items() if key != "horizon"}, horizon)
-    environment = made("environment", read["environment"], where)
+    environment = _at_horizon(made("environment", read["environment"], where), horizon, where)
     replicates = _whole(read.get("replicates", 32), f"{where}: replicates", most=MOST_REPLICATES)
     delta = convert(read.get("delta", 1 / max(horizon, 2)), float, f"{where}: delta")
     if not 0 < delta < 1:
@@ -121,6 +131,13 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
         curves=tuple(curves),
         source={**source, "chunk_size": size},
     )
+
+
+def _at_horizon(environment: Environment, horizon: int, where: str) -> Environment:
+    try:
+        return environment.at_horizon(horizon)
+    except CorralError as refused:
+        raise CorralError(f"{where}: {refused}") from None
 
 
 def _whole(value: Any, where: str, least: int = 1, most: float = math.inf) -> int:

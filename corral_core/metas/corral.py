@@ -16,10 +16,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import attrs
 import numpy as np
+from attrs.validators import and_, gt, lt, optional
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
-from corral_core.metas.learning_rates import corral_rate, rate_of, target
+from corral_core.metas.learning_rates import ALPHA, C, Target, aim, corral_rate, rate_of
 from corral_core.metas.log_barrier import log_barrier_step
 from corral_core.metas.sampling import among, draw
 from corral_core.protocols.meta import Meta, MetaProblem, NeedsBounds, Verdict
@@ -45,14 +46,20 @@ class Corral(Meta):
     needs_bounds: ClassVar[NeedsBounds] = "one"
     clip: ClassVar[tuple[float, float]] = (-1.0, 2.0)
 
-    eta: float | str = parameter("auto", help='learning rate: a number, "20/sqrt(T)" with T in rounds, or "auto"')
-    gamma: float | str = parameter("auto", help='share of uniform play: a number, or "auto" for 1/T')
-    growth: float | str = parameter("auto", help='factor by which rates grow: a number, or "auto" for exp(1/ln T)')
+    eta: float | str = parameter("auto", help='learning rate: a number, a formula like "M / sqrt(T)", or "auto"')
+    gamma: float | str = parameter(
+        "auto", help='share of uniform play: a number from 0 to 1, a formula, or "auto" for 1/T'
+    )
+    growth: float | str = parameter(
+        "auto", help='factor by which rates grow: a number, a formula, or "auto" for exp(1/ln T)'
+    )
+    alpha: float | None = parameter(None, help=ALPHA, validator=optional(and_(gt(0), lt(1))))
+    c: float | None = parameter(None, help=C, validator=optional(gt(0)))
     mixing: Literal["separate", "overwrite"] = parameter(
         "separate", help="keep p separate from the sampling distribution, or overwrite it as in the paper's box"
     )
     loss_factor: float = parameter(
-        1.0, help="multiplies the loss; 2 is the feedback of the paper's analysis", validator=attrs.validators.gt(0)
+        1.0, help="multiplies the loss; 2 is the feedback of the paper's analysis", validator=gt(0)
     )
 
     @classmethod
@@ -61,14 +68,18 @@ class Corral(Meta):
 
     def rate(self, problem: MetaProblem) -> float:
         """eta, as given or from the paper's table."""
-        given = rate_of(self.eta, problem.horizon, "eta")
-        return corral_rate(problem.bases, problem.horizon, target(problem.bounds)) if given is None else given
+        given = rate_of(self.eta, problem, "eta")
+        return corral_rate(problem.bases, problem.horizon, self.aim(problem)) if given is None else given
+
+    def aim(self, problem: MetaProblem) -> Target:
+        """The alpha and c that an automatic rate is made for."""
+        return aim(problem, self.alpha, self.c, self.name)
 
     def init(self, rows: int, problem: MetaProblem) -> CorralState:
         shape = (problem.bases, rows)
         uniform = np.full(shape, 1 / problem.bases)
-        gamma = rate_of(self.gamma, problem.horizon, "gamma")
-        growth = rate_of(self.growth, problem.horizon, "growth")
+        gamma = rate_of(self.gamma, problem, "gamma", zero=True)
+        growth = rate_of(self.growth, problem, "growth")
         if gamma is not None and gamma > 1:
             raise CorralError(f"{self.name}: gamma is a share of all plays and must be at most 1, not {self.gamma}")
         return CorralState(
@@ -111,4 +122,4 @@ class Corral(Meta):
         eta = self.rate(problem)
         if self.eta != "auto":
             return [f"eta = {eta:.4g} (given)"]
-        return [f"eta = {eta:.4g} (auto: the paper's table, row '{target(problem.bounds).row}')"]
+        return [f"eta = {eta:.4g} (auto: {self.aim(problem).sentence})"]

@@ -1,6 +1,8 @@
 """EXP3.P with forced exploration: every base keeps at least probability p.
 
-    G_j += (g 1{j played} + p/2) / P_j,    P = (1 - M p) softmax(eta G) + p,    eta = p / (1 + p/2)
+    G_j += (g 1{j played} + beta) / P_j,    P = (1 - M p) softmax(eta G) + p
+
+with beta = p/2 and eta = p/(1 + beta), unless they are set.
 
 Source: Bubeck and Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed bandit problems", 2012,
 Figure 3.1; as a meta of smoothed bases, Pacchiano et al. 2020. Two corrections to the latter's box: the mixture must
@@ -14,10 +16,11 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from attrs.validators import and_, gt, lt, optional
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
-from corral_core.metas.learning_rates import exp3p_rate, rate_of, target
+from corral_core.metas.learning_rates import ALPHA, C, Target, aim, exp3p_rate, rate_of
 from corral_core.metas.sampling import among, draw
 from corral_core.protocols.meta import Meta, MetaProblem, NeedsBounds, Verdict
 from corral_core.protocols.parameters import parameter
@@ -29,6 +32,8 @@ class Exp3PState:
     gains: Array  # G
     sampled: Array  # P
     floor: float  # p
+    beta: float
+    eta: float
     low: float
     high: float
 
@@ -40,22 +45,36 @@ class Exp3P(Meta):
     name: ClassVar[str] = "exp3p"
     needs_bounds: ClassVar[NeedsBounds] = "one"
 
-    p: float | str = parameter("auto", help='minimum probability of a base: a number up to 1/(2M), or "auto"')
+    p: float | str = parameter(
+        "auto", help='minimum probability of a base, up to 1/(2M): a number, a formula like "T^(-1/3)", or "auto"'
+    )
+    eta: float | str = parameter("auto", help='learning rate: a number, a formula, or "auto" for p/(1 + beta)')
+    beta: float | str = parameter("auto", help='bonus of every base, up to 1: a number, a formula, or "auto" for p/2')
+    alpha: float | None = parameter(None, help=ALPHA, validator=optional(and_(gt(0), lt(1))))
+    c: float | None = parameter(None, help=C, validator=optional(gt(0)))
 
     def rate(self, problem: MetaProblem) -> float:
         """p, as given or from the paper's table."""
-        given = rate_of(self.p, problem.horizon, "p")
+        given = rate_of(self.p, problem, "p")
         if given is None:
-            return exp3p_rate(problem.bases, problem.horizon, target(problem.bounds))
+            return exp3p_rate(problem.bases, problem.horizon, self.aim(problem))
         most = 0.5 / problem.bases
         if given > most:
             raise CorralError(f"exp3p: p must be at most 1/(2M) = {most:.4g} with M = {problem.bases}, not {given}")
         return given
 
+    def aim(self, problem: MetaProblem) -> Target:
+        """The alpha and c that an automatic rate is made for."""
+        return aim(problem, self.alpha, self.c, self.name)
+
     def init(self, rows: int, problem: MetaProblem) -> Exp3PState:
         shape = (problem.bases, rows)
-        low, high = problem.gains
-        return Exp3PState(np.zeros(shape), np.full(shape, 1 / problem.bases), self.rate(problem), low, high)
+        floor, beta, eta = self.rate(problem), rate_of(self.beta, problem, "beta"), rate_of(self.eta, problem, "eta")
+        beta = floor / 2 if beta is None else beta
+        if beta > 1:
+            raise CorralError(f"exp3p: beta must be at most 1, not {beta:.4g}")
+        eta = floor / (1 + beta) if eta is None else eta
+        return Exp3PState(np.zeros(shape), np.full(shape, 1 / problem.bases), floor, beta, eta, *problem.gains)
 
     def choose(self, state: Exp3PState, active: Array, rng: Generator) -> tuple[Array, Array | None]:
         state.sampled = among(active, state.sampled)
@@ -65,10 +84,10 @@ class Exp3P(Meta):
         floor, rows = state.floor, np.arange(len(chosen))
         unit = (gain - state.low) / (state.high - state.low)
         with np.errstate(divide="ignore"):
-            state.gains += np.where(active, floor / 2 / state.sampled, 0.0)
+            state.gains += np.where(active, state.beta / state.sampled, 0.0)
         state.gains[chosen, rows] += unit / probability
         kept = np.where(active, state.gains, -np.inf)
-        weights = np.exp(floor / (1 + floor / 2) * (kept - kept.max(axis=0)))
+        weights = np.exp(state.eta * (kept - kept.max(axis=0)))
         weights /= weights.sum(axis=0)
         count = active.sum(axis=0)
         state.sampled = (1 - count * floor) * weights + np.where(active, floor, 0.0)
@@ -79,6 +98,9 @@ class Exp3P(Meta):
 
     def choices(self, problem: MetaProblem) -> list[str]:
         rate = self.rate(problem)
-        if self.p != "auto":
-            return [f"p = {rate:.4g} (given)"]
-        return [f"p = {rate:.4g} (auto: the paper's table, row '{target(problem.bounds).row}')"]
+        source = "given" if self.p != "auto" else f"auto: {self.aim(problem).sentence}"
+        others = {"eta": self.eta, "beta": self.beta}
+        given = [
+            f"{name} = {rate_of(value, problem, name):.4g} (given)" for name, value in others.items() if value != "auto"
+        ]
+        return [f"p = {rate:.4g} ({source})", *given]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 import attrs
@@ -11,8 +10,11 @@ import numpy as np
 
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
+from corral_core.metas.formulas import FormulaError, evaluate
+from corral_core.protocols.meta import MetaProblem
 
-FORMULA = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*sqrt\(T\)\s*$")
+ALPHA = 'exponent of U_*(T) = c T^alpha that "auto" is made for (default: that of the bounds)'
+C = "its constant, in units of the reward range (default: that of the bounds' shape)"
 
 
 @attrs.frozen
@@ -22,6 +24,18 @@ class Target:
     row: str
     alpha: float | None = None
     c: float | None = None
+    given: tuple[str, ...] = ()  # which of alpha and c the user gave
+
+    @property
+    def sentence(self) -> str:
+        """Which row of the table applies, and which alpha and c it was read with."""
+        values = {"alpha": self.alpha, "c": self.c}
+        known = {name: f"{name} = {value:.4g}" for name, value in values.items() if value is not None}
+        of_shape = [said for name, said in known.items() if name not in self.given]
+        parts = [f"{' and '.join(known[name] for name in self.given)} as given"] if self.given else []
+        if of_shape:
+            parts.append(f"{' and '.join(of_shape)} of the bounds' shape without logarithms and delta")
+        return f"the paper's table, row '{self.row}'" + (f", with {', '.join(parts)}" if parts else "")
 
 
 def target(bounds: Sequence[Bound | None]) -> Target:
@@ -41,6 +55,20 @@ def target(bounds: Sequence[Bound | None]) -> Target:
     if len(constants) > 1:
         return Target("alpha known, c unknown", exponents.pop())
     return Target("alpha and c known", exponents.pop(), constants.pop())
+
+
+def aim(problem: MetaProblem, alpha: float | None, c: float | None, meta: str) -> Target:
+    """The target of these bounds, or the one with the alpha and c that a user gave instead."""
+    found = target(problem.bounds)
+    given = tuple(name for name, value in (("alpha", alpha), ("c", c)) if value is not None)
+    if not given:
+        return found
+    if alpha is None and found.alpha is None:
+        raise CorralError(f"{meta}: c = {c:g} needs an alpha, and the bases do not agree on one; set alpha too")
+    if alpha is None or alpha == found.alpha:  # a c of the bounds belongs to their own alpha
+        alpha, c = found.alpha, found.c if c is None else c
+    row = "alpha known, c unknown" if c is None else "alpha and c known"
+    return Target(row, alpha, c, given)
 
 
 def corral_rate(bases: int, rounds: int, aim: Target) -> float:
@@ -77,17 +105,24 @@ def exp3p_guarantee(bases: int, rounds: int, rate: float, term: Term) -> float:
     return float(math.sqrt(bases * rounds) + exploring)
 
 
-def rate_of(value: float | str, rounds: int, parameter: str) -> float | None:
-    """A rate the user gave: a positive number, or "20/sqrt(T)" with T in rounds; None for "auto"."""
+def rate_of(value: float | str, problem: MetaProblem, parameter: str, *, zero: bool = False) -> float | None:
+    """A rate the user gave: a number, or a formula of T (rounds), M (bases) and horizon (plays); None for "auto".
+
+    It must be positive; with `zero`, it may be 0.
+    """
     if value == "auto":
         return None
+    shown = value if not isinstance(value, str) or len(value) <= 80 else f"{value[:77]}..."
     if isinstance(value, str):
-        match = FORMULA.match(value)
-        if not match:
-            raise CorralError(f'{parameter} must be a number, "auto" or a formula like "20/sqrt(T)", not "{value}"')
-        rate = float(match.group(1)) / math.sqrt(rounds)
+        plays = problem.horizon if problem.plays is None else problem.plays
+        try:
+            rate = evaluate(value, {"T": problem.horizon, "M": problem.bases, "horizon": plays})
+        except FormulaError as wrong:
+            like = 'a number, "auto" or a formula like "20/sqrt(T)"'
+            raise CorralError(f'{parameter} must be {like}, not "{shown}": {wrong}') from None
     else:
         rate = float(value)
-    if not 0 < rate < math.inf:
-        raise CorralError(f"{parameter} must be positive and finite, not {value}")
+    if not 0 < rate < math.inf and not (zero and rate == 0):
+        wanted = "finite and at least 0" if zero else "positive and finite"
+        raise CorralError(f"{parameter} must be {wanted}, not {shown}")
     return rate

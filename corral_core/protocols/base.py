@@ -6,6 +6,7 @@ Randomness comes only from the generator passed in, and every draw has rows as i
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -13,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.bounds import Bound
+from corral_core.bounds import Bound, Term, sum_of
 from corral_core.errors import CorralError
 from corral_core.protocols.named import Named
 from corral_core.protocols.parameters import fitted_names
@@ -30,6 +31,10 @@ class Base(Named):
     episodic: ClassVar[bool] = False
     masks: ClassVar[bool] = False  # respects masked action sets
     learns_from_others: ClassVar[bool] = False  # can learn from an action that it did not choose
+
+    claimed: tuple[Term, ...] | None = attrs.field(
+        default=None, kw_only=True, repr=False, metadata={"hidden": True, "claimed": True}
+    )  # the bound that a user claims instead of the base's own
 
     @abstractmethod
     def init(self, given: Any, rng: Generator) -> Any:
@@ -72,6 +77,22 @@ class Base(Named):
     def bound(self, delta: float) -> Bound | None:
         """The putative regret bound U(s, delta), in raw reward units. Only this method may read knobs from `self`."""
         return None
+
+    def claiming(self, *terms: tuple[float, float]) -> Self:
+        """This base with a bound that you claim: the sum of these terms (c, alpha), c s^alpha, in raw reward units."""
+        found = tuple(Term(float(c), float(alpha)) for c, alpha in terms)
+        for c, alpha in found:
+            if not (0 < c < math.inf and 0 < alpha <= 1):
+                raise CorralError(
+                    f"{self.name}: a claimed bound c s^alpha needs c > 0 and 0 < alpha <= 1, not {c:g} and {alpha:g}"
+                )
+        if not found:
+            raise CorralError(f"{self.name}: a claimed bound needs at least one term, like (2, 0.5) for 2 s^0.5")
+        return attrs.evolve(self, claimed=found)
+
+    def stated_bound(self, delta: float) -> Bound | None:
+        """The bound that selection uses: the one that was claimed for this base, otherwise its own."""
+        return self.bound(delta) if self.claimed is None else sum_of(self.claimed)
 
     def resolve(self, problem: Problem) -> Self:
         """This base fitted to the problem; raises a `CorralError` if it does not fit."""

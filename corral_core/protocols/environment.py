@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import attrs
 from numpy.random import Generator
@@ -42,6 +42,10 @@ class Environment(Named):
     @abstractmethod
     def play(self, instance: Any, act: Act, rng: Generator) -> Play:
         """One play of all rows: a single action each, or an episode."""
+
+    def at_horizon(self, horizon: int) -> Self:
+        """This environment for this many plays; raises a `CorralError` if it was made for another number."""
+        return self
 
     def shown(self, instance: Any) -> dict[str, Array]:
         """What every base is given before the first play, one value per row: for example the features of fixed arms."""

@@ -26,6 +26,7 @@ class MetaProblem:
     delta: float
     gains: tuple[float, float] = (0.0, 1.0)  # range of the gains: (-1, 1) if a bias is subtracted
     bounds: tuple[Bound | None, ...] = ()  # of the bases, scaled like the gains
+    plays: int | None = None  # plays in these rounds, if they are not the same number
 
 
 class Verdict(Rows):

@@ -40,7 +40,8 @@ def kin(one: Any, other: Any) -> bool:
     """Whether two bases differ only in their knobs, so that they can advance as one block of rows."""
     if type(one) is not type(other):
         return False
-    fixed = [field.name for field in attrs.fields(type(one)) if "knob" not in field.metadata]
+    free = {"knob", "claimed"}  # what a user claims about a base does not change how it plays
+    fixed = [field.name for field in attrs.fields(type(one)) if not free & field.metadata.keys()]
     return all(_same(getattr(one, name), getattr(other, name)) for name in fixed)
 
 

@@ -23,6 +23,8 @@ NEEDS = {
     "step_high": "a known range of the reward of a step",
     "horizon": "a known horizon",
     "delta": "a failure probability",
+    "reward_low": "a known range of the rewards",
+    "reward_high": "a known range of the rewards",
 }
 
 
@@ -57,9 +59,18 @@ class Problem:
     heavy_tails: bool = False  # there is no such scale: rewards are not sub-Gaussian
     low: float | None = None  # range of the mean reward
     high: float | None = None
+    reward_low: float | None = None  # range of the rewards themselves, noise included, if they are bounded
+    reward_high: float | None = None
     regret: bool = True  # whether the best mean is known, so that plays report regret
     horizon: int | None = None  # maximum number of plays of a base
     delta: float | None = None
+    facts: dict[str, float] = attrs.field(factory=dict, hash=False)  # what bases made for this environment may know
+
+    def pays_within(self, low: float, high: float) -> bool:
+        """Whether every reward is known to lie in [low, high]; some bounds hold only then."""
+        if self.reward_low is None or self.reward_high is None:
+            return False
+        return low <= self.reward_low and self.reward_high <= high
 
     def check_range(self) -> None:
         """Raise an error if the range of the mean reward is unknown."""

@@ -22,7 +22,7 @@ class CurveDescription:
     bases: tuple[str, ...]  # their labels; for a base alone, its own
     meta: str | None  # None for a base alone
     player: PlayerName
-    choices: tuple[str, ...]  # the parameters that the meta chose for itself, one sentence per parameter
+    choices: tuple[str, ...]  # sentences: parameters that the meta chose for itself, options that it switches off
     exponents: tuple[float, ...]  # exponents of T that theory promises, ascending; may be empty
 
 

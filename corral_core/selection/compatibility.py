@@ -68,12 +68,18 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
         raise CorralError(f"{meta.name} needs importance-weighted rewards, which episodes do not have")
     if options.base_test and options.player != "smooth":
         raise CorralError("base_test compares the two steps of a smoothed base; set player to smooth or base_test off")
+    unlimited = options.clip == "none" and options.test_variance == "auto" and problem.noise is None
+    if options.base_test and unlimited:
+        raise CorralError(
+            f"base_test needs the noise of {problem.environment}, which is unknown: set clip or test_variance"
+        )
     for base in bases:
         if meta.feedback == "shared" and not base.learns_from_others:
             raise CorralError(f"{meta.name} shares every play, but {base.name} cannot learn from other bases")
         needed = options.bias or options.base_test or meta.needs_bounds == "every"
-        if needed and base.bound(problem.delta or 0.01) is None:
+        if needed and base.stated_bound(problem.delta or 0.01) is None:
             mend = "" if meta.needs_bounds == "every" else ", or switch off bias and base_test"
             raise CorralError(
-                f"{base.name} has no regret bound, but {meta.name} with these options needs one; remove the base{mend}"
+                f"{base.name} has no regret bound in {problem.environment}, but {meta.name} with these options needs "
+                f"one; claim a bound for it, remove it{mend}"
             )

@@ -2,12 +2,14 @@
 
     gain of a round = weighted rewards of its steps, scaled to [0, 1] and clipped  -  bias * min(U_j(s)/s, 1)
 
+(or in raw units, or not clipped, as the options say; 1 is then the range of means in these units).
+
 The base test drops base j when the sum of r2 - r1 over its n whole rounds since its last restart exceeds
 
     U_j(n) + 2 sqrt(2 n v ln(4 T M / delta))
 
-with v the variance proxy of r2 - r1. Source: Pacchiano et al., "Model selection in contextual stochastic bandit
-problems", 2020, Section 4 and Appendix A; `docs/errata.md` lists what differs.
+with v the variance proxy of r2 - r1 (option `test_variance`). Source: Pacchiano et al., "Model selection in contextual
+stochastic bandit problems", 2020, Section 4 and Appendix A; `docs/errata.md` lists what differs.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
 from corral_core.selection.options import Options
 from corral_core.selection.round import Round
+from corral_core.selection.setup import units
 from corral_core.selection.validation import choice_of, verdict_of
 
 
@@ -70,13 +73,16 @@ class MetaJudge(Judge):
         self.meta = meta
         self.state = meta.init(rows, told)
         self.needs_plays = bool(options.bias)
-        self._low, high = problem.range
-        self._span = (high - self._low) or 1.0
+        self._low, self._span, self._most = units(problem, options)
+        self._clip = options.clip_for(meta)
         self._options, self._weights = options, weights
         bounds = BoundTable([bound for bound in told.bounds if bound is not None], options.bound)
         self._bounds = bounds
         noise = None if problem.noise is None else problem.noise / self._span
-        self._base_test = BaseTest(bounds, told, rows, noise, meta.clip) if options.base_test else None
+        self._base_test: BaseTest | None = None
+        if options.base_test:
+            variance = variance_proxy(noise, self._clip, self._most, options)
+            self._base_test = BaseTest(bounds, told, rows, variance, self._clip if noise is None else None)
 
     def choose(self, rng: Generator) -> tuple[Array, Array | None]:
         bases, rows = self.active.shape
@@ -97,7 +103,7 @@ class MetaJudge(Judge):
         weight = self._weights[step]
         if not weight:
             return None
-        turn.gain += weight * clipped(scaled, self.meta.clip)
+        turn.gain += weight * clipped(scaled, self._clip)
         turn.unpaid -= 1
         return self._update(turn) if turn.unpaid == 0 else None
 
@@ -105,7 +111,7 @@ class MetaJudge(Judge):
         gain = turn.gain
         if self._options.bias:
             average = self._bounds(turn.chosen, turn.plays) / turn.plays
-            gain = gain - self._options.bias * np.minimum(average, 1.0)
+            gain = gain - self._options.bias * np.minimum(average, self._most)
         verdict = self.meta.update(self.state, turn.chosen, turn.probability, gain, self.active)
         verdict = verdict_of(self.meta, verdict, *self.active.shape)
         if verdict is None:
@@ -135,21 +141,18 @@ class BaseTest:
     """
 
     def __init__(
-        self, bounds: BoundTable, told: MetaProblem, rows: int, noise: float | None, clip: tuple[float, float]
+        self, bounds: BoundTable, told: MetaProblem, rows: int, variance: float, clip: tuple[float, float] | None
     ) -> None:
-        """`noise` is the sub-Gaussian scale of the noise in units of the reward range; None if it is unknown."""
+        """`variance` is v; rewards are cut to `clip` before they are compared, unless it is None."""
         self._bounds = bounds
-        self._clip = clip if noise is None else None
-        low, high = clip
-        # Means add 1, the noise of two rewards 2 noise^2; clipped rewards differ by at most the width of the clip.
-        spread = (high - low) ** 2 if noise is None else 1 + 2 * noise**2
-        self._width = 2 * math.sqrt(2 * spread * math.log(4 * told.horizon * told.bases / told.delta))
+        self._clip = clip
+        self._width = 2 * math.sqrt(2 * variance * math.log(4 * told.horizon * told.bases / told.delta))
         self._excess = np.zeros((told.bases, rows))  # sum of r2 - r1 over whole rounds
         self._rounds = np.zeros((told.bases, rows), dtype=np.int64)  # how many whole rounds
 
     def compared(self, scaled: Array) -> Array:
         """The reward of a step as the test compares it."""
-        return scaled if self._clip is None else clipped(scaled, self._clip)
+        return clipped(scaled, self._clip)
 
     def broken(self, turn: Round, restarts: Array) -> Array | None:
         """A (bases, rows) mask of the bases that break their bound with this round; None if none does."""
@@ -170,7 +173,22 @@ class BaseTest:
         self._excess[restarted], self._rounds[restarted] = 0.0, 0
 
 
-def clipped(scaled: Array, clip: tuple[float, float]) -> Array:
-    """Scaled rewards, clipped to the range `clip`."""
+def variance_proxy(noise: float | None, clip: tuple[float, float] | None, most: float, options: Options) -> float:
+    """The variance proxy v of r2 - r1: as the options say, or from the noise and the range of means in the same units.
+
+    Means add `most`, the noise of two rewards 2 noise^2; cut rewards differ by at most the width of the clip.
+    """
+    if options.test_variance != "auto":
+        return options.test_variance
+    if noise is not None:
+        return most**2 + 2 * noise**2
+    low, high = clip or (-math.inf, math.inf)
+    return (high - low) ** 2
+
+
+def clipped(scaled: Array, clip: tuple[float, float] | None) -> Array:
+    """Rewards in the meta's units, cut to the range `clip`, if any."""
+    if clip is None:
+        return scaled
     found: Array = np.minimum(np.maximum(scaled, clip[0]), clip[1])
     return found

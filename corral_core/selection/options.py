@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+import math
+from typing import Any, Literal, get_args
 
 import attrs
 
@@ -16,6 +17,17 @@ from corral_core.protocols.parameters import parameter
 
 PlayerName = Literal["smooth", "plain", "boosted"]
 Preset = Literal["paper", "theory", "practice"]
+Units = Literal["range", "raw"]
+
+
+def _clip(options: Options, field: attrs.Attribute[Any], clip: Any) -> None:
+    if not isinstance(clip, str) and not (len(clip) == 2 and -math.inf < clip[0] < clip[1] < math.inf):
+        raise ValueError(f'clip must be [low, high] with low below high, "auto" or "none", not {clip!r}'[:160])
+
+
+def _variance(options: Options, field: attrs.Attribute[Any], variance: Any) -> None:
+    if variance != "auto" and not 0 < variance < math.inf:
+        raise ValueError(f'test_variance must be a positive number or "auto", not {variance!r}'[:160])
 
 
 @attrs.frozen
@@ -41,6 +53,26 @@ class Options:
         validator=attrs.validators.in_(get_args(Form)),
     )
 
+    units: Units = parameter(
+        "range",
+        help="what the meta sees: rewards scaled so that means span [0, 1] (range), or as they are paid (raw)",
+        validator=attrs.validators.in_(get_args(Units)),
+    )
+    clip: tuple[float, ...] | Literal["auto", "none"] = parameter(
+        "auto", help='what these rewards are cut to: [low, high], "none", or "auto" as the meta says', validator=_clip
+    )
+    test_variance: float | Literal["auto"] = parameter(
+        "auto",
+        help='v in the width of the base test: a number (1 as printed in the paper), or "auto" from the noise',
+        validator=_variance,
+    )
+
+    def clip_for(self, meta: Meta) -> tuple[float, float] | None:
+        """The range to which the rewards that this meta sees are cut; None if they are not."""
+        if self.clip == "none":
+            return None
+        return meta.clip if self.clip == "auto" else (self.clip[0], self.clip[1])
+
     def played(self, base: Base) -> Played:
         """The base as these options play it."""
         if self.player == "boosted":
@@ -64,12 +96,26 @@ PRESETS: dict[Preset, Options] = {
 def options_for(meta: Meta | None, options: Options) -> Options:
     """These options as far as the meta supports them.
 
-    A meta may require a player. Bias, base test and restarts judge the played base, so they need raw feedback.
+    A meta may require a player. Bias and base test judge the base that is played, so they need raw feedback. Restarts
+    need feedback that belongs to one base: raw, or importance-weighted.
     """
     if meta is None:
         return options
     if meta.player != "any" and meta.player != options.player:
         options = attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
     if meta.feedback != "raw":
-        options = attrs.evolve(options, bias=0.0, base_test=False, restart=False)
+        restart = options.restart and meta.feedback == "importance-weighted"
+        options = attrs.evolve(options, bias=0.0, base_test=False, restart=restart)
     return options
+
+
+def switched_off(meta: Meta | None, options: Options) -> list[str]:
+    """What `options_for` takes away from these options: one sentence, or none."""
+    left = options_for(meta, options)
+    if meta is None or left == options:
+        return []
+    names = ["bias", "base_test", "restart"]
+    off = [name for name in names if getattr(options, name) and not getattr(left, name)]
+    said = [f"player is {left.player}, not {options.player}"] if left.player != options.player else []
+    said += [f"{' and '.join(off)} {'are' if len(off) > 1 else 'is'} switched off"] if off else []
+    return [f"{'; '.join(said)} ({meta.name} takes {meta.feedback} feedback and {meta.player} players)"]

@@ -277,9 +277,7 @@ class Selection:
         for part, decision, seen in zip(parts, decisions, views, strict=True):
             paid = reward if part.whole else reward.take(part.rows)
             if feedback == "importance-weighted":
-                assert ticket.probability is not None
-                played = ticket.round.at.take(part.rows) == part.at
-                paid = np.where(played, paid / ticket.probability.take(part.rows), 0.0)
+                paid = self._weighted(ticket, part, paid)
             learned = Feedback(observation=seen, decision=decision, reward=paid)
             learners, at = part.learners, part.at
             if (learning := self._learning(part)) is not None:
@@ -290,6 +288,12 @@ class Selection:
                 self._call(at, part.block.player.learn, ticket.step, learners, learned, self.rng)
             except SetAside:
                 continue
+
+    def _weighted(self, ticket: Ticket, part: Part, reward: Array) -> Array:
+        """Importance-weighted rewards: high - (high - reward)/p for the played base, high for the others."""
+        assert ticket.probability is not None
+        played, high = ticket.round.at.take(part.rows) == part.at, self.problem.range[1]
+        return np.where(played, high - (high - reward) / ticket.probability.take(part.rows), high)
 
     def _learning(self, part: Part) -> Array | None:
         """Which learners of a part still learn from its play; None if all do."""

@@ -43,14 +43,22 @@ def group_kin(bases: Sequence[Base]) -> list[Array]:
     return [np.asarray(group, dtype=np.intp) for group in groups]
 
 
-def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, rounds: int) -> MetaProblem:
-    """What the meta-algorithm is told: bounds and gains scaled so that mean rewards span [0, 1]."""
+def units(problem: Problem, options: Options) -> tuple[float, float, float]:
+    """Where the rewards that a meta sees begin, their unit, and the range of mean rewards in it."""
     low, high = problem.range
     span = (high - low) or 1.0
+    return (0.0, 1.0, span) if options.units == "raw" else (low, span, 1.0)
+
+
+def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, rounds: int) -> MetaProblem:
+    """What the meta-algorithm is told: bounds and gains in its units, in which mean rewards usually span [0, 1]."""
+    _, span, most = units(problem, options)
     delta = problem.delta if problem.delta is not None else 1 / rounds
     bounds: list[Bound | None] = []
     for base in bases:
-        bound = base.bound(delta)
+        bound = base.stated_bound(delta)
         bounds.append(bound.scaled(1 / span) if bound else None)
-    gains = (-1.0, 1.0) if options.bias else (0.0, 1.0)
-    return MetaProblem(bases=len(bases), horizon=rounds, delta=delta, gains=gains, bounds=tuple(bounds))
+    low, high = (0.0, 1.0) if isinstance(options.clip, str) else (options.clip[0], options.clip[1])
+    gains = (low - most, high) if options.bias else (low, high)
+    plays = rounds * options.steps if problem.horizon is None else problem.horizon
+    return MetaProblem(bases=len(bases), horizon=rounds, delta=delta, plays=plays, gains=gains, bounds=tuple(bounds))

@@ -95,6 +95,7 @@ def try_out(
     for thing in (environment, *(bases if isinstance(bases, Sequence) else [bases]), meta):
         if isinstance(thing, type):
             raise CorralError(f"try_out takes instances: write {thing.__name__}(), not {thing.__name__}")
+    environment = environment.at_horizon(horizon)
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=1 / max(horizon, 2))
     bases = [bases] if isinstance(bases, Base) else bases
     fitted = tuple(base.resolve(problem) for base in bases)

@@ -20,7 +20,7 @@ from corral_core.selection.selection import Selection
 from corral_core.selection.setup import given_rows
 from corral_core.simulation.simulate import try_out
 
-PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
+PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, reward_low=0.0, reward_high=1.0, horizon=1000, delta=0.01)
 MEANS = np.array([0.2, 0.5, 0.8])
 
 

@@ -10,6 +10,7 @@ from corral_core.parsing import parameters
 from corral_core.registry.discovery import Kind
 from corral_core.registry.known import PROVIDED
 from corral_core.registry.names import get_registry
+from corral_core.runs.run import Run
 
 KINDS: tuple[Kind, ...] = ("base", "meta", "environment")
 CLASSES = [(kind, entry.name) for kind in KINDS for entry in get_registry().entries(kind)]
@@ -110,3 +111,41 @@ def test_where_to_import_it_from_and_what_a_choice_may_be(capsys: pytest.Capture
 
 def test_what_is_installed_is_suggested_first_in_any_case(capsys: pytest.CaptureFixture[str]) -> None:
     assert "; did you mean linucb or" in refusal(capsys, "LinUCB")
+
+
+SWITCHED_OFF = """
+horizon = 100
+replicates = 2
+preset = "theory"
+[environment]
+name = "bernoulli-arms"
+[meta]
+name = "original-corral"
+[[bases]]
+name = "ucb"
+bound = { c = 2, alpha = 0.5 }
+"""
+
+
+@pytest.mark.parametrize("command", ["describe", "run"])
+def test_what_a_meta_switches_off_and_what_is_claimed_is_said(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence each, for the curve; a run's description has the same sentences."""
+    file = tmp_path / "off.toml"
+    file.write_text(SWITCHED_OFF)
+    more = ["--quiet", "--engine", "serial", "--out", str(tmp_path / "run")] if command == "run" else []
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, str(file), *more])
+    assert stop.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    sentences = [
+        "U(s) as given, instead of the bases' own: 2 s^0.5 for ucb",
+        "player is plain, not smooth; bias and base_test are switched off (original-corral takes importance-weighted "
+        "feedback and plain players)",
+    ]
+    for sentence in sentences:
+        assert said.count(f"original-corral: {sentence}") == 1
+    if command == "run":
+        (point,) = Run.open(tmp_path / "run").points
+        assert list(point.curve("original-corral").choices[1:]) == sentences

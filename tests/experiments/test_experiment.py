@@ -207,7 +207,8 @@ def test_auto_rates_follow_the_horizon() -> None:
     for point in points("horizon", [100, 10_000], bases=bases):
         eta = (2 / (point.horizon / 2)) ** 0.5 / 0.5
         assert point.choices(point.curve("corral")) == [
-            f"eta = {eta:.4g} (auto: the paper's table, row 'alpha and c known')"
+            f"eta = {eta:.4g} (auto: the paper's table, row 'alpha and c known', with alpha = 0.5 and c = 0.5 of the "
+            "bounds' shape without logarithms and delta)"
         ]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -235,13 +237,85 @@ def test_gamma_and_growth() -> None:
     assert (state.gamma, state.growth) == (0.1, 1.5)
 
 
-@pytest.mark.parametrize("given", ["fast", "20/sqrt(N)", "-1/sqrt(T)", "0/sqrt(T)", "", 0, -1.0, math.nan, math.inf])
-@pytest.mark.parametrize("parameter", ["eta", "gamma", "growth"])
+SENSELESS = ["fast", "20/sqrt(N)", "-1/sqrt(T)", "", -1.0, math.nan, math.inf]
+ZERO = [0, "0/sqrt(T)"]  # gamma may be 0
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given"),
+    [
+        (name, given)
+        for name in ("eta", "gamma", "growth")
+        for given in (SENSELESS if name == "gamma" else SENSELESS + ZERO)
+    ],
+)
 def test_a_rate_that_makes_no_sense_is_refused(parameter: str, given: float | str) -> None:
     with pytest.raises(CorralError) as refused:
         Corral(**{parameter: given}).init(1, told(4, 10_000))
     sentence = str(refused.value)
     assert sentence.startswith(f"{parameter} must be") and str(given) in sentence and "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("given", "eta"),
+    [("M^(2/3) / T^(2/3)", 0.0004 ** (2 / 3)), ("T^(-1/3)", 10_000 ** (-1 / 3)), ("sqrt(M / horizon)", 0.01)],
+)
+def test_a_rate_may_be_any_formula_of_rounds_bases_and_plays(given: str, eta: float) -> None:
+    problem = attrs.evolve(told(4, 10_000), plays=40_000)
+    assert Corral(eta=given).rate(problem) == pytest.approx(eta, rel=1e-14)
+    assert Corral(gamma=given).init(1, problem).gamma == pytest.approx(eta, rel=1e-14)
+    assert Corral(growth=given).init(1, problem).growth == pytest.approx(eta, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("given", "terms", "eta", "said"),
+    [
+        ({"alpha": 0.75}, [Term(2.0, 0.5)] * 4, 0.02**1.5, "row 'alpha known, c unknown', with alpha = 0.75 as given"),
+        ({"alpha": 0.5, "c": 4.0}, [None] * 4, 0.005, "row 'alpha and c known', with alpha = 0.5 and c = 4 as given"),
+        (
+            {"c": 4.0},
+            [Term(2.0, 0.5)] * 4,
+            0.005,
+            "with c = 4 as given, alpha = 0.5 of the bounds' shape without logarithms and delta",
+        ),
+        (
+            {"alpha": 0.5},
+            [Term(2.0, 0.5)] * 4,
+            0.01,
+            "with alpha = 0.5 as given, c = 2 of the bounds' shape without logarithms and delta",
+        ),
+        (
+            {},
+            [Term(2.0, 0.5)] * 4,
+            0.01,
+            "with alpha = 0.5 and c = 2 of the bounds' shape without logarithms and delta",
+        ),
+        ({}, [None] * 4, 0.01, "the paper's table, row 'neither alpha nor c known'"),
+    ],
+)
+def test_auto_says_which_alpha_and_c_it_took(given: dict[str, float], terms: Any, eta: float, said: str) -> None:
+    problem = told(4, 10_000, *terms)
+    assert Corral(**given).rate(problem) == pytest.approx(eta, rel=1e-14)
+    (choice,) = Corral(**given).choices(problem)
+    assert choice.startswith(f"eta = {eta:.4g} (auto: ") and choice.endswith(f"{said})")
+
+
+def test_a_c_without_an_alpha_is_refused() -> None:
+    with pytest.raises(CorralError, match="corral: c = 2 needs an alpha, and the bases do not agree on one"):
+        Corral(c=2.0).init(1, told(4, 100, None, None, None, None))
+
+
+def test_without_uniform_play_a_base_keeps_what_mirror_descent_leaves_it() -> None:
+    """gamma = 0: the sampling distribution is p itself, positive and summing to one over 2,000 lost rounds."""
+    meta = Corral(eta=1.0, gamma=0)
+    state, active, rng = meta.init(8, told(3, 2000)), np.ones((3, 8), dtype=bool), np.random.default_rng(1)
+    for _ in range(2000):
+        chosen, probability = meta.choose(state, active, rng)
+        meta.update(state, chosen, probability, (chosen == 2).astype(float), active)
+        assert (state.sampled == state.p).all() and (state.sampled > 0).all()
+    np.testing.assert_allclose(state.sampled.sum(axis=0), 1, atol=1e-12)
+    mixed = Corral(eta=1.0, gamma="3 * 0.001")
+    assert mixed.init(8, told(3, 2000)).gamma == 0.003
 
 
 def test_gamma_is_a_share_and_the_loss_keeps_its_sign() -> None:

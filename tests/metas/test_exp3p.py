@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,15 +26,23 @@ def everyone(bases: int, rows: int) -> Array:
 
 
 @pytest.mark.parametrize("gains", [(0.0, 1.0), (-1.0, 1.0)])
-def test_the_twin_agrees(gains: tuple[float, float]) -> None:
-    """300 rounds of the formula in loops: eta = p/(1 + p/2), and gains of (-1, 1) count as (g + 1)/2."""
+@pytest.mark.parametrize(
+    ("given", "beta", "eta"),
+    [
+        ({}, 0.04, 0.08 / 1.04),
+        ({"beta": 0.01}, 0.01, 0.08 / 1.01),
+        ({"eta": 1}, 0.04, 1.0),
+        ({"eta": "M/T", "beta": "2/T"}, 2 / 300, 5 / 300),
+    ],
+)
+def test_the_twin_agrees(gains: tuple[float, float], given: dict[str, Any], beta: float, eta: float) -> None:
+    """300 rounds of the formula in loops: beta = p/2 and eta = p/(1 + beta); gains of (-1, 1) count as (g + 1)/2."""
     bases, rows, horizon, p = 5, 3, 300, 0.08
-    meta = Exp3P(p=p)
+    meta = Exp3P(p=p, **given)
     state, active = meta.init(rows, told(bases, horizon, gains=gains)), everyone(bases, rows)
     rng = np.random.default_rng(1)
     estimates = [[0.0] * bases for _ in range(rows)]
     twin = [[1 / bases] * bases for _ in range(rows)]
-    eta = p / (1 + p / 2)
     for _ in range(horizon):
         chosen, probability = meta.choose(state, active, rng)
         gain = rng.uniform(*gains, rows) * np.linspace(0, 1, bases)[chosen]
@@ -41,7 +50,7 @@ def test_the_twin_agrees(gains: tuple[float, float]) -> None:
         for row in range(rows):
             for base in range(bases):
                 played = (gain[row] - gains[0]) / (gains[1] - gains[0]) if base == chosen[row] else 0.0
-                estimates[row][base] += (played + p / 2) / twin[row][base]
+                estimates[row][base] += (played + beta) / twin[row][base]
             weights = [math.exp(eta * (each - max(estimates[row]))) for each in estimates[row]]
             twin[row] = [(1 - bases * p) * weight / sum(weights) + p for weight in weights]
         np.testing.assert_allclose(meta.probabilities(state), np.array(twin).T, rtol=1e-11)
@@ -117,11 +126,27 @@ def test_a_rate_that_is_given_is_used_up_to_one_half_of_a_share() -> None:
         Exp3P(p=0.126).init(1, told(4, 100))
 
 
-@pytest.mark.parametrize("given", ["slow", "1/T", 0, -0.1, math.nan])
+@pytest.mark.parametrize("given", ["slow", "1/N", 0, -0.1, math.nan])
 def test_a_rate_that_makes_no_sense_is_refused(given: float | str) -> None:
     with pytest.raises(CorralError) as refused:
         Exp3P(p=given).init(1, told(4, 100))
     assert str(refused.value).startswith("p must be") and "\n" not in str(refused.value)
+
+
+def test_alpha_and_c_that_are_given_replace_those_of_the_bounds() -> None:
+    """M = 8, T = 10^6, alpha = 4/5, c = 1/2: (T^(-1/5) c/M)^(5/6) = 10^-1 16^(-5/6)."""
+    problem = told(8, 10**6, *[Term(8.0, 0.5)] * 8)
+    meta = Exp3P(alpha=0.8, c=0.5)
+    assert meta.rate(problem) == pytest.approx(0.1 * 16 ** (-5 / 6), rel=1e-12)
+    (choice,) = meta.choices(problem)
+    assert choice.endswith("row 'alpha and c known', with alpha = 0.8 and c = 0.5 as given)")
+    assert Exp3P(p=0.01, eta=1, beta="1/T").choices(problem) == [
+        "p = 0.01 (given)",
+        "eta = 1 (given)",
+        "beta = 1e-06 (given)",
+    ]
+    with pytest.raises(CorralError, match="exp3p: beta must be at most 1, not 2"):
+        Exp3P(beta=2).init(1, problem)
 
 
 # --- regret ---

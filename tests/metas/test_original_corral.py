@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 import pytest
+from corral_mab import EpsilonGreedy, Exp3Ix, GaussianArms, UniformPlay
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
@@ -19,8 +20,9 @@ from corral_core.protocols.meta import Meta, MetaProblem, Verdict
 from corral_core.protocols.parameters import knob
 from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem
 from corral_core.rows import Array, Rows
-from corral_core.selection.options import PRESETS, Options
+from corral_core.selection.options import PRESETS, Options, switched_off
 from corral_core.selection.selection import Selection
+from corral_core.simulation.simulate import try_out
 
 PROBLEM = Problem(arms=10, noise=0.5, low=0.0, high=2.0, horizon=100, delta=0.01)
 LENGTH = 60
@@ -99,7 +101,7 @@ def memories(chosen: Selection, copies: int = 1) -> list[Memory]:
 
 
 def test_every_base_learns_every_round() -> None:
-    """The base played learns reward/p for its own action, every other base 0 for its own."""
+    """The base played learns high - (high - reward)/p for its own action, every other base high for its own."""
     chosen = selection(OriginalCorral(eta=0.5))
     luck, rows = np.random.default_rng(2), np.arange(3)
     for number in range(LENGTH):
@@ -111,7 +113,8 @@ def test_every_base_learns_every_round() -> None:
         for base, memory in enumerate(memories(chosen)):
             assert memory.count.tolist() == [number + 1] * 3
             assert memory.actions[:, number].tolist() == [BASES[base].arm] * 3
-            expected = np.where(ticket.chosen == base, reward / probability[ticket.chosen, rows], 0.0)
+            weighted = 2 - (2 - reward) / probability[ticket.chosen, rows]
+            expected = np.where(ticket.chosen == base, weighted, 2.0)
             np.testing.assert_allclose(memory.rewards[:, number], expected, rtol=1e-14)
     assert chosen.rounds_of.sum(axis=0).tolist() == [LENGTH] * 3
     assert (chosen.rounds_of > 0).all()
@@ -123,7 +126,7 @@ def test_late_answers_carry_the_probability_of_when_they_were_asked() -> None:
     for ticket in reversed(tickets):
         chosen.tell(ticket, np.array([1.2]))
     for base, memory in enumerate(memories(chosen)):
-        expected = [1.2 * 3 if ticket.chosen[0] == base else 0.0 for ticket in reversed(tickets)]
+        expected = [2 - 0.8 * 3 if ticket.chosen[0] == base else 2.0 for ticket in reversed(tickets)]
         np.testing.assert_allclose(memory.rewards[0, :4], expected, rtol=1e-14)
 
 
@@ -131,6 +134,60 @@ def test_bases_are_played_plainly_whatever_the_preset() -> None:
     rng = np.random.default_rng(1)
     made = Selection(BASES, OriginalCorral(), PROBLEM, rows=1, rounds=9, rng=rng, options=PRESETS["paper"])
     assert made.options.player == "plain"
+
+
+@pytest.mark.parametrize("shift", [-7.0, 100.0])
+def test_regret_does_not_depend_on_where_rewards_begin(shift: float) -> None:
+    """The same draws, shifted: the same choices, and the same regret up to rounding (far larger rates amplify it)."""
+    bases = [EpsilonGreedy(c=10), Exp3Ix(), UniformPlay()]
+    means = np.array([0.2, 0.8, 0.5])
+    records = [
+        try_out(
+            GaussianArms(means=tuple(means + low), low=low, high=low + 1, noise=0.1),
+            bases,
+            OriginalCorral(),
+            horizon=1000,
+            rows=16,
+            preset="theory",
+        )
+        for low in (0.0, shift)
+    ]
+    np.testing.assert_array_equal(records[0].plays, records[1].plays)
+    np.testing.assert_allclose(records[0].regret, records[1].regret, atol=1e-9)
+
+
+def test_bases_restart_if_asked_to_and_forget_what_is_told_late() -> None:
+    """Theory restarts them; a ticket from before a restart teaches the learner nothing."""
+    theory = {"player": "smooth", "bias": 1.0, "base_test": True}
+    chosen = selection(OriginalCorral(eta=5.0), rows=1, restart=True, **theory)
+    assert chosen.options == Options(player="plain", restart=True)
+    late = chosen.ask(NOTHING)[1]
+    while not chosen.restarts.any():
+        chosen.tell(chosen.ask(NOTHING)[1], np.array([0.0]))
+    counts = [int(memory.count[0]) for memory in memories(chosen)]
+    restarted = chosen.restarts[:, 0] > 0
+    assert np.array_equal(np.array(counts) == 0, restarted)
+    chosen.tell(late, np.array([2.0]))
+    after = [int(memory.count[0]) for memory in memories(chosen)]
+    assert after == [count if again else count + 1 for count, again in zip(counts, restarted, strict=True)]
+
+
+def test_nothing_restarts_unless_asked_to() -> None:
+    chosen = selection(OriginalCorral(eta=5.0), rows=1)
+    for _ in range(LENGTH):
+        chosen.tell(chosen.ask(NOTHING)[1], np.array([0.0]))
+    assert not chosen.restarts.any()
+    assert [int(memory.count[0]) for memory in memories(chosen)] == [LENGTH] * 3
+
+
+def test_what_is_switched_off_is_said() -> None:
+    (said,) = switched_off(OriginalCorral(), PRESETS["theory"])
+    assert said == (
+        "player is plain, not smooth; bias and base_test are switched off "
+        "(original-corral takes importance-weighted feedback and plain players)"
+    )
+    assert switched_off(OriginalCorral(), PRESETS["practice"]) == []
+    assert switched_off(None, PRESETS["theory"]) == []
 
 
 def test_episodes_are_refused() -> None:

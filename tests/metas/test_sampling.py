@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import attrs
 import mpmath
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from corral_core.errors import CorralError
 from corral_core.metas.learning_rates import rate_of
 from corral_core.metas.sampling import among, draw
+from corral_core.protocols.meta import MetaProblem
 
 BELOW_ONE = 1 - 2.0**-53  # the largest number that a generator returns
 
@@ -86,10 +88,20 @@ def test_among_falls_back_on_equal_shares_where_no_active_base_has_weight() -> N
 
 
 def test_rates() -> None:
-    assert rate_of("auto", 100, "eta") is None
-    assert rate_of("20/sqrt(T)", 400, "eta") == 1.0
-    assert rate_of(0.5, 400, "eta") == 0.5
+    problem = MetaProblem(bases=8, horizon=400, delta=0.01, plays=800)
+    assert rate_of("auto", problem, "eta") is None
+    assert rate_of("20/sqrt(T)", problem, "eta") == 1.0
+    assert rate_of("horizon / T / M^(1/3)", problem, "eta") == 1.0
+    assert rate_of("horizon", attrs.evolve(problem, plays=None), "eta") == 400
+    assert rate_of(0.5, problem, "eta") == 0.5
+    assert rate_of(0, problem, "gamma", zero=True) == 0
     with pytest.raises(CorralError, match='eta must be a number, "auto" or a formula like "20/sqrt\\(T\\)", not "x"'):
-        rate_of("x", 100, "eta")
+        rate_of("x", problem, "eta")
     with pytest.raises(CorralError, match="eta must be positive and finite, not -2"):
-        rate_of(-2, 100, "eta")
+        rate_of(-2, problem, "eta")
+    with pytest.raises(CorralError) as refused:
+        rate_of("T" * 10**6, problem, "eta")
+    assert (
+        str(refused.value).endswith('...": it has 1,000,000 characters, more than 200')
+        and len(str(refused.value)) < 240
+    )

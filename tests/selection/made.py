@@ -11,7 +11,7 @@ from corral_core.protocols.problem import NOTHING, Problem
 from corral_core.selection.selection import Selection
 
 ROUNDS = 500
-PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, horizon=1000, delta=0.01)
+PROBLEM = Problem(arms=3, noise=0.5, low=0.0, high=1.0, reward_low=0.0, reward_high=1.0, horizon=1000, delta=0.01)
 MEANS = np.array([0.2, 0.5, 0.8])
 
 

@@ -57,9 +57,9 @@ def test_rewards_need_a_known_range() -> None:
 
 
 def test_what_judges_the_played_base_is_off_where_every_base_is_taught() -> None:
-    """Original CORRAL has neither bias nor test nor restarts, whatever the preset."""
+    """Original CORRAL has neither bias nor test, whatever the preset; restarts are its source's."""
     chosen = selection([Exp3(), EpsilonGreedy(c=3)], OriginalCorral(eta=0.1), options=PRESETS["theory"])
-    assert chosen.options == PRESETS["practice"]
+    assert chosen.options == attrs.evolve(PRESETS["practice"], restart=True)
     play(chosen, 20)
 
 

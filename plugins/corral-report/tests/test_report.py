@@ -121,7 +121,9 @@ def test_a_sweep_of_horizons_shows_exponents(horizons: Run) -> None:
 
 def test_settings_that_differ_from_point_to_point_are_told_apart() -> None:
     axis = {"parameter": "environment.low", "values": [0.1, 0.2]}
-    points = describe(Experiment([parse_point(each) for each in sweep({**SMALL, "preset": "theory", "sweep": axis})]))
+    claimed = [{**base, "bound": {"c": 1, "alpha": 0.5}} for base in SMALL["bases"]]  # rewards leave [low, high]
+    changed = {**SMALL, "bases": claimed, "preset": "theory", "sweep": axis}
+    points = describe(Experiment([parse_point(each) for each in sweep(changed)]))
     points = tuple(attrs.evolve(point, at=point.at.replace("low", "<low>")) for point in points)
     said = dict(settings_in_words(points))
     assert said["environment"] == [

@@ -76,6 +76,10 @@ class Rewards:
         least, most = self.mean_of(np.array([0.0 if self.mu.even else -self.norm, self.norm])).tolist()
         return (least, most) if least < most else (math.floor(least), math.floor(least) + 1.0)
 
+    def with_range(self, problem: Problem) -> Problem:
+        """The problem with the range of its rewards: coins pay 0 or 1, Gaussian noise has no range."""
+        return attrs.evolve(problem, reward_low=0.0, reward_high=1.0) if self.coins else problem
+
     def mean_of(self, product: Array) -> Array:
         """Mean rewards, from <x, theta>."""
         return np.clip(self.mu.mean(product), self.mu.low, self.mu.high)
@@ -109,7 +113,7 @@ class GlmContexts(Rewards, ContextualBandit):
     @property
     def problem(self) -> Problem:
         low, high = self.ends
-        return attrs.evolve(super().problem, noise=self.scale, low=low, high=high)
+        return self.with_range(attrs.evolve(super().problem, noise=self.scale, low=low, high=high))
 
     def draw(self, rows: int, rng: Generator) -> GlmInstance:
         vectors = in_blocks(rng.standard_normal((rows, 2, self.dimension)))
@@ -137,6 +141,10 @@ class GlmArms(Rewards, FixedArms):
     @classmethod
     def examples(cls) -> list[Self]:
         return [cls(), cls(link="identity")]
+
+    @property
+    def problem(self) -> Problem:
+        return self.with_range(super().problem)
 
     @property
     def mean_range(self) -> tuple[float, float]:

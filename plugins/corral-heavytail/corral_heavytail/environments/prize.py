@@ -29,7 +29,7 @@ from corral_kit.linear.directions import inner
 from corral_kit.linear.fixed_arms import ArmsWithFeatures, FixedInstance
 from numpy.random import Generator
 
-from corral_core import Array, CorralError, Observation, parameter
+from corral_core import Array, CorralError, Observation, Problem, parameter
 from corral_core.environments.bandit import chosen
 
 
@@ -62,6 +62,11 @@ class PrizeArms(ArmsWithFeatures):
     @property
     def sub_gaussian_noise(self) -> float:
         return self.prize / 2
+
+    @property
+    def problem(self) -> Problem:
+        most = self.prize + max(self.dimension - 1, 0)  # the prize, and at most 1 for each other feature
+        return attrs.evolve(super().problem, reward_low=0.0, reward_high=float(most))
 
     def draw_means(self, features: Array, rng: Generator) -> Array:
         theta = rng.random((len(features), self.dimension))

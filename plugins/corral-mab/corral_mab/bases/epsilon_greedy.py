@@ -6,7 +6,8 @@ so each arm is tried once.
 
 Bound (Pacchiano et al. 2020, Lemma 4.9; with c = 10 K ln(1/delta) / Delta^2, Delta the smallest gap, for rewards of
 range 1): 16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) sum_j Delta_j)^(1/3) s^(2/3) for more. Other values of
-c have no bound of their own; the base claims this one for every c.
+c have no bound of their own; the base claims this one for every c. If rewards may lie outside [low, high], or contexts
+change, it claims none.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 
@@ -20,14 +21,14 @@ True
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
-from corral_core import Array, Base, Bound, Feedback, Observation, Rows, Term, fitted, knob
+from corral_core import Array, Base, Bound, Feedback, Observation, Problem, Rows, Term, fitted, knob, parameter
 from corral_core.bases.policies import arm_type
 from corral_mab.bases.means import Means, observe
 
@@ -52,7 +53,8 @@ class EpsilonGreedy(Base):
 
     name: ClassVar[str] = "epsilon-greedy"
     formula: ClassVar[str] = (
-        "16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) (K-1))^(1/3) s^(2/3) for more; times the reward range"
+        "16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) (K-1))^(1/3) s^(2/3) for more; times the reward range; "
+        "none if rewards may lie outside [low, high] or contexts change"
     )
 
     c: float = knob(1.0, help="exploration: in state s, a random arm with probability min(1, c/s)", validator=gt(0))
@@ -60,6 +62,16 @@ class EpsilonGreedy(Base):
     noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
+    changing: bool = fitted(help="whether contexts change; then there is no bound")
+    bounded: bool | None = parameter(
+        None, help="whether every reward lies in [low, high]; if not, there is no bound (default: from the environment)"
+    )
+
+    def resolve(self, problem: Problem) -> Self:
+        fit = super().resolve(problem)
+        if fit.bounded is not None:
+            return fit
+        return attrs.evolve(fit, bounded=problem.pays_within(fit.low, fit.high))
 
     def init(self, given: Any, rng: Generator) -> EpsilonGreedyState:
         rows = len(given)
@@ -83,7 +95,9 @@ class EpsilonGreedy(Base):
         state.played[rows] += 1
         state.greedy[rows] = state.means.mean.take(rows, axis=0).argmax(axis=1)
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
+        if self.changing or not self.bounded:
+            return None
         span, log = self.high - self.low, math.log(1 / delta)
         if self.arms <= 2:
             return Bound(lambda s: span * 16 * np.sqrt(s * log), (Term(self.noise, 0.5),))

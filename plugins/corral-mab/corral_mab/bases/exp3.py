@@ -6,7 +6,8 @@ bounds its variance and gives it a bound with high probability.
 
 Bound (anytime form of the second source's Theorem 1):
 U(s, delta) = (high - low) (4 sqrt(K s ln K) + (2 sqrt(K s/ln K) + 1) ln(2/delta)).
-Plain EXP3 has a bound of this order only in expectation, but claims the same bound.
+It needs losses in [0, 1], so rewards in [low, high], and one best arm: if rewards may lie outside, or contexts change,
+no bound is claimed. Plain EXP3 has a bound of this order only in expectation, but claims the same bound.
 
 Sources: Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", 2002; Neu, "Explore no
 more: improved high-probability regret bounds for non-stochastic bandits", 2015.
@@ -21,14 +22,14 @@ True
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
 from attrs.validators import ge
 from numpy.random import Generator
 
-from corral_core import Array, Base, Bound, Feedback, Observation, Rows, Term, fitted
+from corral_core import Array, Base, Bound, Feedback, Observation, Problem, Rows, Term, fitted, parameter
 
 
 class Exp3State(Rows):
@@ -50,13 +51,26 @@ class Exp3(Base):
     """Exponential weights with importance-weighted losses."""
 
     name: ClassVar[str] = "exp3"
-    formula: ClassVar[str] = "(high - low) (4 sqrt(K s ln K) + (2 sqrt(K s/ln K) + 1) ln(2/delta))"
+    formula: ClassVar[str] = (
+        "(high - low) (4 sqrt(K s ln K) + (2 sqrt(K s/ln K) + 1) ln(2/delta)); "
+        "none if rewards may lie outside [low, high] or contexts change"
+    )
     implicit: ClassVar[float] = 0.0  # multiple of the rate that is added to the probability
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
     noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
+    changing: bool = fitted(help="whether contexts change; then there is no bound")
+    bounded: bool | None = parameter(
+        None, help="whether every reward lies in [low, high]; if not, there is no bound (default: from the environment)"
+    )
+
+    def resolve(self, problem: Problem) -> Self:
+        fit = super().resolve(problem)
+        if fit.bounded is not None:
+            return fit
+        return attrs.evolve(fit, bounded=problem.pays_within(fit.low, fit.high))
 
     def init(self, given: Any, rng: Generator) -> Exp3State:
         return Exp3State(np.zeros((len(given), self.arms)), np.zeros(len(given)))
@@ -83,7 +97,9 @@ class Exp3(Base):
         state.loss[rows, feedback.action] += loss / (feedback.decision.probability + explored)
         state.played[rows] += 1
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
+        if self.changing or not self.bounded:
+            return None
         arms, span = self.arms, self.high - self.low
         log = max(math.log(arms), math.log(2))
         return Bound(

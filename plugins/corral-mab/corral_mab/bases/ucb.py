@@ -4,7 +4,9 @@ Plays argmax_i mean_i + sigma sqrt((1 + n_i)/n_i^2 (1 + 2 ln(K sqrt(1 + n_i)/del
 (ties: the lowest index). Only the index of the pulled arm changes.
 
 Bound (Theorem 7 of the source, made instance-free by splitting the gaps at 4 sqrt(K L/s), L = ln(2Ks/delta)):
-U(s, delta) = 8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
+U(s, delta) = 8 scale sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low), for widths of scale >= 1 times the source's:
+then sigma is in effect scale sigma. With narrower widths means can escape them, and with contexts that change the best
+arm does; no bound is claimed.
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011, Section 4.
 
@@ -39,7 +41,9 @@ class Ucb(Base):
     """Self-normalised upper confidence bounds."""
 
     name: ClassVar[str] = "ucb"
-    formula: ClassVar[str] = "8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low)"
+    formula: ClassVar[str] = (
+        "8 scale sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low); none if scale < 1 or contexts change"
+    )
 
     scale: float = knob(1.0, help="multiplies the confidence width; 1 is the width of the source", validator=gt(0))
     arms: int = fitted(help="number of arms K", validator=ge(1))
@@ -47,6 +51,7 @@ class Ucb(Base):
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
     delta: float = fitted(help="failure probability of the confidence bounds", validator=and_(gt(0), lt(1)))
+    changing: bool = fitted(help="whether contexts change; then there is no bound")
 
     def init(self, given: Any, rng: Generator) -> UcbState:
         means = Means.fresh(len(given), self.arms)
@@ -63,8 +68,10 @@ class Ucb(Base):
         log = np.log1p(n) + (1 + 2 * math.log(self.arms / self.delta))
         state.index.reshape(-1)[at] = mean + state.scale.take(rows) * self.noise * np.sqrt((1 + n) * log) / n
 
-    def bound(self, delta: float) -> Bound:
-        return ucb_bound(self.arms, self.noise, self.high - self.low, delta)
+    def bound(self, delta: float) -> Bound | None:
+        if self.changing or self.scale < 1:
+            return None
+        return ucb_bound(self.arms, self.scale * self.noise, self.high - self.low, delta)
 
 
 def ucb_bound(arms: int, noise: float, span: float, delta: float) -> Bound:

@@ -5,7 +5,7 @@ first (ties: the lowest index). The source's index sqrt(2 ln s/n) is for rewards
 for these it is scale = 2.
 
 Bound: the source bounds only the expected regret. The base claims the bound of UCB,
-8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low).
+8 scale sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low), if scale >= 1 and contexts do not change.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 
@@ -42,13 +42,16 @@ class Ucb1(Base):
     """Upper confidence bounds of Auer et al. 2002."""
 
     name: ClassVar[str] = "ucb1"
-    formula: ClassVar[str] = "8 sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low)"
+    formula: ClassVar[str] = (
+        "8 scale sigma sqrt(K s ln(2Ks/delta)) + 3 K (high - low); none if scale < 1 or contexts change"
+    )
 
     scale: float = knob(1.0, help="multiplies the confidence width", validator=gt(0))
     arms: int = fitted(help="number of arms K", validator=ge(1))
     noise: float = fitted(help="sub-Gaussian scale sigma of the rewards", validator=ge(0))
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
+    changing: bool = fitted(help="whether contexts change; then there is no bound")
 
     def init(self, given: Any, rng: Generator) -> Ucb1State:
         rows = len(given)
@@ -68,5 +71,7 @@ class Ucb1(Base):
         observe(state.means, rows, feedback)
         state.played[rows] += 1
 
-    def bound(self, delta: float) -> Bound:
-        return ucb_bound(self.arms, self.noise, self.high - self.low, delta)
+    def bound(self, delta: float) -> Bound | None:
+        if self.changing or self.scale < 1:
+            return None
+        return ucb_bound(self.arms, self.scale * self.noise, self.high - self.low, delta)

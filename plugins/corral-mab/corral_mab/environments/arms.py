@@ -66,7 +66,9 @@ class BernoulliArms(Arms):
 
     @property
     def problem(self) -> Problem:
-        return Problem(self.name, arms=self.count, noise=0.5, low=self.low, high=self.high)
+        return Problem(
+            self.name, arms=self.count, noise=0.5, low=self.low, high=self.high, reward_low=0.0, reward_high=1.0
+        )
 
     def pay(
         self, instance: ArmsInstance, observation: Observation, action: Array, rng: Generator
