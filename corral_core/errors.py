@@ -15,6 +15,11 @@ class Interrupted(CorralError):  # noqa: N818 - nothing is wrong
     """The user interrupted a run; the message says how to resume it."""
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """What somebody wrote, as a message quotes it: at most 80 characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def warn_plainly() -> None:
     """Show every warning from now on as one line with its message, without the place in the source."""
 

@@ -66,9 +66,9 @@ def run(
     else:
         _print_tables(loaded.points, results)
         if out is not None:
-            from corral_core.runs.checksums import checksum
+            from corral_core.runs.run import Run
 
-            print(f"\nThe curves of every replicate are in {out}, checksum {(checksum(out) or '')[:12]}")
+            print(f"\nThe curves of every replicate are in {out}, checksum {(Run.open(out).checksum or '')[:12]}")
 
 
 def _experiment(name: str, out: Path | None, **changed: Any) -> tuple[Experiment, Path | None]:

@@ -19,6 +19,9 @@ from corral_core.simulation.record import Listener, Record
 from corral_core.simulation.simulate import simulate
 
 
+MOST_CHUNKS = 1_000_000  # of a run
+
+
 @attrs.frozen
 class Task:
     """One chunk of one curve of one point."""
@@ -54,8 +57,15 @@ class Cut(Protocol):
     def chunk_size(self) -> int: ...
 
 
+def check_chunks(points: Sequence[Cut]) -> None:
+    """Refuse more chunks than fit in memory and in a folder."""
+    if (count := sum(len(point.names) * chunk_count(point) for point in points)) > MOST_CHUNKS:
+        raise CorralError(f"{count:,} chunks are too many, at most {MOST_CHUNKS:,} are possible; set a larger chunk_size")
+
+
 def tasks(points: Sequence[Cut]) -> list[Task]:
     """Every chunk of every curve of every point."""
+    check_chunks(points)
     return [
         Task(number, curve, chunk_number, rows_of(point, chunk_number), point.horizon)
         for number, point in enumerate(points)
