@@ -18,7 +18,6 @@ from corral_core.experiments.point import Point
 from corral_core.simulation.record import Listener, Record
 from corral_core.simulation.simulate import simulate
 
-
 MOST_CHUNKS = 1_000_000  # of a run
 
 
@@ -60,7 +59,9 @@ class Cut(Protocol):
 def check_chunks(points: Sequence[Cut]) -> None:
     """Refuse more chunks than fit in memory and in a folder."""
     if (count := sum(len(point.names) * chunk_count(point) for point in points)) > MOST_CHUNKS:
-        raise CorralError(f"{count:,} chunks are too many, at most {MOST_CHUNKS:,} are possible; set a larger chunk_size")
+        raise CorralError(
+            f"{count:,} chunks are too many, at most {MOST_CHUNKS:,} are possible; set a larger chunk_size"
+        )
 
 
 def tasks(points: Sequence[Cut]) -> list[Task]:

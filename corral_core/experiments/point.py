@@ -21,6 +21,7 @@ from corral_core.protocols.problem import Problem
 from corral_core.selection.compatibility import check_fit
 from corral_core.simulation.curve import Curve
 
+
 @attrs.frozen
 class Point:
     """One value of the swept axis, or the whole experiment if nothing is swept. Everything in it is resolved."""

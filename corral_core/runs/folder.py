@@ -124,7 +124,9 @@ def _check(path: Path, written: bytes) -> None:
     if not (path / EXPERIMENT).exists():
         ours = {VERSIONS, "journal.jsonl", *(each.name for pattern in PARTS for each in path.glob(pattern))}
         if not same and any(each.is_file() and each.name not in ours for each in path.rglob("*")):
-            raise CorralError(f"{path} is not empty and contains no run of this experiment; choose another folder for --out")
+            raise CorralError(
+                f"{path} is not empty and contains no run of this experiment; choose another folder for --out"
+            )
     elif not same:
         there = described(path, read_bytes(path / EXPERIMENT) or b"")
         if other := _differing(there, described(path, written)):
