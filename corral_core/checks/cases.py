@@ -19,6 +19,7 @@ from corral_core.checks.states import STATES
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import small_worlds
 from corral_core.errors import CorralError, reason
+from corral_core.parsing import shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.meta import Meta
@@ -52,7 +53,7 @@ def expectations(expected: Mapping[str, str]) -> dict[str, str]:
     names = sorted({check.name for checks in CHECKS.values() for check in checks})
     for name in expected:
         if name not in names:
-            raise CorralError(f"there is no check {name!r}{suggestion(name, names)}")
+            raise CorralError(f"there is no check {shown(name)}{suggestion(name, names)}")
     return dict(expected)
 
 
@@ -71,7 +72,7 @@ def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry 
     if isinstance(thing, Meta):
         kinds = (True,) if thing.needs_bounds == "every" else (True, False)
         return [MetaCase(thing, bounded) for bounded in kinds]
-    raise CorralError(f"only a base, environment or meta, or a class of one, can be checked, not {thing!r}")
+    raise CorralError(f"only a base, environment or meta, or a class of one, can be checked, not {shown(thing)}")
 
 
 def _examples(cls: Any) -> list[Any]:

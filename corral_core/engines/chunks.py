@@ -13,7 +13,7 @@ from typing import Protocol
 import attrs
 from numpy.random import Generator, SeedSequence, default_rng
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened
 from corral_core.experiments.point import Point
 from corral_core.simulation.record import Listener, Record
 from corral_core.simulation.simulate import simulate
@@ -40,7 +40,7 @@ class Task:
     def words(self) -> str:
         """The task in words, for messages."""
         point = f", point {self.point + 1}" if self.point else ""
-        return f"curve {self.curve}, chunk {self.chunk_number + 1}{point}"
+        return f"curve {shortened(self.curve)}, chunk {self.chunk_number + 1}{point}"
 
 
 class Cut(Protocol):
@@ -91,7 +91,7 @@ def run_chunk(point: Point, curve: str, chunk_number: int, progress: Listener | 
     def stream(*key: int) -> Generator:
         return default_rng(SeedSequence(point.seed, spawn_key=(chunk_number, *key)))
 
-    rows, where = rows_of(point, chunk_number), f"experiment {point.name}, curve {curve}"
+    rows, where = rows_of(point, chunk_number), f"experiment {shortened(point.name)}, curve {shortened(curve)}"
     try:
         return simulate(
             point.environment,

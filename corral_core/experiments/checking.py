@@ -1,4 +1,4 @@
-"""Checks of single values of an experiment: of a file that a user wrote, and of a run's folder that anybody may have."""
+"""Checks of single values of an experiment, which files of users and folders of runs share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from corral_core.errors import CorralError, shortened
 from corral_core.parsing import check_keys, convert, shown
+from corral_core.protocols.problem import SIZES, Problem
 from corral_core.simulation.record import MOST_BYTES, record_bytes
 
 KEYS = [
@@ -36,6 +37,7 @@ RANGES: dict[str, tuple[int, float]] = {
     "chunk_size": (1, math.inf),
     "first_bases": (1, math.inf),
 }
+MOST_NUMBERS = 2**27  # that describe one play: one gigabyte
 LONGEST = 10_000  # characters of a name
 
 
@@ -73,14 +75,13 @@ def check_name(name: str, where: str) -> None:
     """Refuse a name that is too long, or that could move the cursor of a terminal."""
     if len(name) > LONGEST:
         raise CorralError(f"{where}: the name {shortened(name)} has {len(name):,} characters, more than {LONGEST:,}")
-    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
-        raise CorralError(f"{where}: the name {shown(name)} has a character that cannot be printed")
+    check_text(name, where)
 
 
 def check_text(text: str, where: str) -> None:
-    """Refuse control characters in a text; it may have several lines."""
-    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text if sign not in "\n\t\r"):
-        raise CorralError(f"{where}: the text {shown(text)} has a character that cannot be printed")
+    """Refuse control characters and what is not Unicode; a text may have several lines."""
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text if sign not in "\n\t"):
+        raise CorralError(f"{where}: {shown(text)} has a character that cannot be printed")
 
 
 def check_record(point: Recorded, where: str) -> None:
@@ -91,6 +92,17 @@ def check_record(point: Recorded, where: str) -> None:
         raise CorralError(
             f"{where}: the curves of a chunk of {rows:,} replicates take {most:,} bytes, more than {MOST_BYTES:,}; "
             f"set a smaller chunk_size"
+        )
+
+
+def check_sizes(problem: Problem, where: str) -> None:
+    """Refuse a problem that no memory holds, before anything of its size is made."""
+    sizes = {name: size for name in SIZES if (size := getattr(problem, name)) is not None}
+    told = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
+    together = [(name,) for name in sizes] + [("states", "arms")] + ([] if problem.shared else [("arms", "dimension")])
+    if any(math.prod(sizes.get(name, 1) for name in names) > MOST_NUMBERS for names in together):
+        raise CorralError(
+            f"{where}: {problem.environment} is too large for memory ({told}); at most {MOST_NUMBERS:,} numbers fit"
         )
 
 

@@ -11,7 +11,7 @@ from corral_core.errors import CorralError
 from corral_core.experiments.checking import table, tables
 from corral_core.experiments.grids import product
 from corral_core.experiments.source import bare
-from corral_core.parsing import build, check_keys, convert
+from corral_core.parsing import build, check_keys, convert, shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.problem import Problem
 from corral_core.registry.discovery import Kind
@@ -107,7 +107,7 @@ def curves_of(
         curves += _alone("plain", extra, f"{where}: compare.bases")
     names = [curve.name for curve in curves]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CorralError(f"{where} has the curve {twice[0]!r} twice; remove one, or give it other parameters")
+        raise CorralError(f"{where} has the curve {shown(twice[0])} twice; remove one, or give it other parameters")
     if not curves:
         raise CorralError(f"{where} has nothing to play: give it a meta, or compare bases alone")
     return curves

@@ -9,7 +9,15 @@ from typing import Any
 import attrs
 
 from corral_core.errors import CorralError
-from corral_core.experiments.checking import KEYS, check_name, check_number, check_record, check_text, of_experiment
+from corral_core.experiments.checking import (
+    KEYS,
+    check_name,
+    check_number,
+    check_record,
+    check_sizes,
+    check_text,
+    of_experiment,
+)
 from corral_core.experiments.chunk_size import chunk_size
 from corral_core.experiments.claims import WORDS
 from corral_core.experiments.curves import bases_of, curves_of, made, shown_names
@@ -73,6 +81,7 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
     if not 0 < delta < 1:
         raise CorralError(f"{where}: delta must lie between 0 and 1, not {delta}")
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=delta)
+    check_sizes(problem, where)
     if problem.low is not None and problem.high is not None and not math.isfinite(problem.high - problem.low):
         raise CorralError(f"{where}: the mean rewards of {environment.name} have a range that is too large for a float")
     shown_as = shown_names(read)

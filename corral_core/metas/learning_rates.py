@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened
 
 FORMULA = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*sqrt\(T\)\s*$")
 
@@ -84,7 +84,9 @@ def rate_of(value: float | str, rounds: int, parameter: str) -> float | None:
     if isinstance(value, str):
         match = FORMULA.match(value)
         if not match:
-            raise CorralError(f'{parameter} must be a number, "auto" or a formula like "20/sqrt(T)", not "{value}"')
+            raise CorralError(
+                f'{parameter} must be a number, "auto" or a formula like "20/sqrt(T)", not "{shortened(value)}"'
+            )
         rate = float(match.group(1)) / math.sqrt(rounds)
     else:
         rate = float(value)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened_path
 
 
 @contextmanager
@@ -52,4 +52,4 @@ def usable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise CorralError(f"{path} cannot be used: {problem.strerror or problem}") from None
+        raise CorralError(f"{shortened_path(path)} cannot be used: {problem.strerror or problem}") from None

@@ -1,10 +1,11 @@
 """A run, read from its folder.
 
     experiment.json   every point as resolved, and its description
-    versions.json     versions of Python, numpy, the core, the plugins that are played and the libraries behind them, and
-                      digests of the code of the core and these plugins
+    versions.json     versions of Python, numpy, the core, the plugins that are played and the libraries behind them,
+                      and digests of the code of the core and these plugins
     chunks/*.npz      one file per chunk: plain arrays
-    journal.jsonl     one line per chunk that was kept: its SHA-256 and the seconds it took; the SHA-256 of the files above
+    journal.jsonl     one line per chunk that was kept: its SHA-256 and the seconds it took; and digests of the
+                      first two files
     SHA256SUMS        written when nothing is missing: for `sha256sum -c`
 
 A chunk counts if it is in the journal and its bytes are those that were written; otherwise it is played again. All
@@ -26,7 +27,7 @@ import attrs
 
 from corral_core.engines.chunks import Task, check_chunks, tasks
 from corral_core.engines.engine import Done
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened_path
 from corral_core.experiments.source import is_registered
 from corral_core.runs import checksums, files
 from corral_core.runs.checksums import digest
@@ -69,7 +70,8 @@ class Run:
             written = read_bytes(path / EXPERIMENT)
             if written is None and not recorded_chunks(journal):
                 there = "contains no run" if path.exists() else "does not exist"
-                raise CorralError(f"{path} {there}; corral run EXPERIMENT --out {path} would create it")
+                named = shortened_path(path)
+                raise CorralError(f"{named} {there}; corral run EXPERIMENT --out {named} would create it")
             if written is None or recorded_digest(journal, "experiment") not in (None, digest(written)):
                 raise damaged(path)
             points = described(path, written)
