@@ -47,7 +47,8 @@ def _changed(begun: Mapping[str, str], now: Mapping[str, str], used: Sequence[st
         if begun.get(name) != now.get(name):
             yield f"{name} {begun.get(name, 'unknown')} (now {now.get(name, 'absent')})"
         elif begun.get(_code(name)) != now.get(_code(name)):
-            yield f"{name} {begun[name]} (its code changed, its version did not)"
+            known = _code(name) in begun  # older runs have no digests
+            yield f"{name} {begun[name]} ({'its code changed, its version did not' if known else 'of unknown code'})"
 
 
 def _code(name: str) -> str:

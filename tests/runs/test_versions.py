@@ -14,6 +14,7 @@ import pytest
 
 from corral_core.experiments.experiment import load_experiment
 from corral_core.runs.code import code_digest
+from corral_core.runs.run import Run
 from corral_core.runs.versions import versions
 
 PONY = """
@@ -153,3 +154,16 @@ def test_a_digest_of_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (package / "inner" / "stable.py").write_text("x = 2\n")
     assert len({first, second, third, digest()}) == 4
     assert code_digest(["nowhere_at_all"]) == code_digest([])
+
+
+def test_a_run_without_digests_of_code_can_be_read_but_not_resumed(site: Path) -> None:
+    """As older versions wrote it."""
+    pony = begun(site, "pony")
+    found = json.loads((pony / "versions.json").read_text())
+    (pony / "versions.json").write_text(json.dumps({key: found[key] for key in found if "code" not in key}))
+    journal = pony / "journal.jsonl"
+    journal.write_text("".join(line for line in journal.read_text().splitlines(True) if "begun" not in line))
+    assert len(Run.open(pony).results()) == 1
+    refused = corral(site, str(pony))
+    assert refused.returncode == 2
+    assert "corral-pony 0.3 (of unknown code)" in refused.stderr
