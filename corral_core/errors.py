@@ -6,6 +6,8 @@ import warnings
 # Folders of code that no plugin has written.
 LIBRARIES = {"corral_core", "numpy", "attr", "attrs", "importlib", os.path.basename(os.path.dirname(os.__file__))}
 
+LONGEST_PATH = 4096  # characters
+
 
 class CorralError(Exception):
     """An error that the user can fix: one sentence that says what is wrong, where, and what would be right.
@@ -20,6 +22,17 @@ class Interrupted(CorralError):  # noqa: N818 - nothing is wrong
 
 class Terminated(SystemExit):
     """A signal asked this process to end. Whatever catches what plugins raise must let this pass."""
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """What somebody wrote, as a message quotes it: at most 80 characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def shortened_path(path: str | os.PathLike[str]) -> str:
+    """A path as a message quotes it: as it is, to be copied, unless it is too long for any file."""
+    text = os.fspath(path)
+    return text if len(text) <= LONGEST_PATH and all(len(part) <= 255 for part in text.split("/")) else shortened(text)
 
 
 def warn_plainly() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import attrs
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened
 from corral_core.suggestions import suggestion
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def check_keys(values: Mapping[str, Any], allowed: Iterable[str], where: str) ->
     allowed = list(allowed)
     for key in values:
         if key not in allowed:
-            raise CorralError(f"{where} has no {key!r}{suggestion(key, allowed)}")
+            raise CorralError(f"{where} has no {shown(key)}{suggestion(key, allowed)}")
 
 
 def convert(value: Any, kind: Any, where: str) -> Any:
@@ -101,13 +101,14 @@ def _choices(kind: Any) -> str:
 def shown(value: Any) -> str:
     """What the user wrote, shortened if it is long."""
     try:
-        text = repr(value)
+        return shortened(repr(value[:60] if isinstance(value, (str, bytes, list, tuple)) else value), 60)
     except ValueError:  # Python refuses to print thousands of digits
         return "a number with thousands of digits"
-    return text if len(text) <= 60 else text[:57] + "..."
+    except RecursionError:
+        return "something very deep"
 
 
 def _first(problem: Exception) -> str:
     """The message of a failed validator, without the objects that come with it."""
     text = str(problem.args[0]) if problem.args else str(problem)
-    return re.sub(r"^'(\w+)'", r"\1", text)
+    return shortened(re.sub(r"^'(\w+)'", r"\1", text), 160)

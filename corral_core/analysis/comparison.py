@@ -25,6 +25,7 @@ from corral_core.analysis.statistics import (
     mean_interval,
 )
 from corral_core.errors import CorralError
+from corral_core.parsing import shown
 from corral_core.rows import Array
 from corral_core.runs.description import PointDescription
 from corral_core.runs.results import Result
@@ -151,7 +152,7 @@ def _points(runs: dict[str, Run], at: str | None) -> list[str]:
         return common
     if not (found := [point for point in common if point == at or point.endswith(f"= {at}")]):
         told = suggestion(at, common) if common != [""] else "; nothing was swept, so leave out --at"
-        raise CorralError(f"there is no point {at!r}{told}")
+        raise CorralError(f"there is no point {shown(at)}{told}")
     return found
 
 
@@ -193,7 +194,7 @@ def _named(entries: list[ComparedCurve], name: str) -> list[ComparedCurve]:
     """The curves with this name, at least one."""
     if found := [each for each in entries if name in (each.label, each.result.curve.name)]:
         return found
-    raise CorralError(f"there is no curve {name!r}{suggestion(name, [each.label for each in entries])}")
+    raise CorralError(f"there is no curve {shown(name)}{suggestion(name, [each.label for each in entries])}")
 
 
 def _common(entries: list[ComparedCurve]) -> tuple[list[ComparedCurve], list[str]]:

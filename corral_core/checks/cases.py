@@ -15,12 +15,13 @@ from corral_core.checks.plays import PLAYS
 from corral_core.checks.policies import POLICIES
 from corral_core.checks.regrets import REGRETS
 from corral_core.checks.rows import ROWS
-from corral_core.checks.rules import Checks, Outcome, shown
+from corral_core.checks.rules import Checks, Outcome
 from corral_core.checks.slopes import SLOPES
 from corral_core.checks.states import STATES
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import small_worlds
 from corral_core.errors import CorralError, reason
+from corral_core.parsing import shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.meta import Meta
@@ -79,7 +80,7 @@ def cases_of(thing: Any, within: Sequence[Environment] = (), registry: Registry 
     if isinstance(thing, Meta):
         kinds = (True,) if thing.needs_bounds == "every" else (True, False)
         return [MetaCase(thing, bounded) for bounded in kinds]
-    raise CorralError(f"only a base, environment or meta, or a class of one, can be checked, not {thing!r}")
+    raise CorralError(f"only a base, environment or meta, or a class of one, can be checked, not {shown(thing)}")
 
 
 def _examples(cls: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ import typer.core
 
 from corral_core import __version__
 from corral_core.engines.machine import ONE_THREAD
-from corral_core.errors import CorralError, Interrupted, Terminated, warn_plainly
+from corral_core.errors import CorralError, Interrupted, Terminated, shortened, warn_plainly
 from corral_core.registry.discovery import CORE, Candidate, Plugins, normal_plugin
 from corral_core.registry.names import get_registry
 
@@ -58,6 +59,15 @@ class Group(typer.core.TyperGroup):
         if command is None and (missing := get_registry().missing("command", cmd_name)):
             raise CorralError(missing)
         return command
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command. What typer says about wrong words quotes only their beginning."""
+        try:
+            return super().invoke(ctx)
+        except Exception as wrong:
+            if isinstance(said := getattr(wrong, "message", None), str):
+                wrong.message = re.sub(r"\S{80,}", lambda word: shortened(word[0]), said)  # type: ignore[attr-defined]
+            raise
 
     def add_from_plugin(self, plugin: Candidate, name: str, command: Any) -> None:
         """Add a command of a plugin. The core keeps its names; a name that two plugins claim goes to neither."""

@@ -101,9 +101,9 @@ def run(
             print(_how_to_resume(out), file=sys.stderr)
         raise typer.Exit(failed.exit_code)
     if out is not None and not as_json:
-        from corral_core.runs.checksums import checksum
+        from corral_core.runs.run import Run
 
-        print(f"\nThe curves of every replicate are in {out}, checksum {(checksum(out) or '')[:12]}")
+        print(f"\nThe curves of every replicate are in {out}, checksum {(Run.open(out).checksum or '')[:12]}")
 
 
 def _check(engine: str, workers: int | None) -> None:

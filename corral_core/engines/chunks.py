@@ -13,10 +13,12 @@ from typing import Protocol
 import attrs
 from numpy.random import Generator, SeedSequence, default_rng
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened
 from corral_core.experiments.point import Point
 from corral_core.simulation.record import Listener, Record
 from corral_core.simulation.simulate import simulate
+
+MOST_CHUNKS = 1_000_000  # of a run
 
 
 @attrs.frozen
@@ -43,7 +45,7 @@ class Task:
     def words(self) -> str:
         """The task in words, for messages."""
         point = f", point {self.point + 1}" if self.point else ""
-        return f"curve {self.curve}, chunk {self.chunk_number + 1}{point}"
+        return f"curve {shortened(self.curve)}, chunk {self.chunk_number + 1}{point}"
 
 
 class Cut(Protocol):
@@ -59,8 +61,17 @@ class Cut(Protocol):
     def chunk_size(self) -> int: ...
 
 
+def check_chunks(points: Sequence[Cut]) -> None:
+    """Refuse more chunks than fit in memory and in a folder."""
+    if (count := sum(len(point.names) * chunk_count(point) for point in points)) > MOST_CHUNKS:
+        raise CorralError(
+            f"{count:,} chunks are too many, at most {MOST_CHUNKS:,} are possible; set a larger chunk_size"
+        )
+
+
 def tasks(points: Sequence[Cut]) -> list[Task]:
     """Every chunk of every curve of every point."""
+    check_chunks(points)
     return [
         Task(number, curve, chunk_number, rows_of(point, chunk_number), point.horizon)
         for number, point in enumerate(points)
@@ -81,7 +92,7 @@ def rows_of(point: Cut, chunk_number: int) -> int:
 
 def where(point: Point, curve: str) -> str:
     """A curve in words, for messages."""
-    return f"experiment {point.name}, curve {curve}"
+    return f"experiment {shortened(point.name)}, curve {shortened(curve)}"
 
 
 def note(point: Point, curve: str, chunk_number: int) -> str:

@@ -33,7 +33,8 @@ from typing import Any, Literal, get_args
 import attrs
 
 from corral_core.errors import CorralError
-from corral_core.parsing import check_keys, convert
+from corral_core.experiments.checking import of_experiment
+from corral_core.parsing import check_keys, convert, shown
 from corral_core.suggestions import suggestion
 
 WORDS = ("claims", "open", "quick", "band")  # the keys of an experiment file that are read here
@@ -78,7 +79,7 @@ class Stated:
 
 def stated(source: Mapping[str, Any]) -> Stated:
     """Read the claims of an experiment's source and check everything but the names of curves and points."""
-    where = f"experiment {source.get('name', '(without a name)')}"
+    where = of_experiment(source)
     tables = source.get("claims", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         raise CorralError(f"{where}: claims must be a list of tables, each under [[claims]]")
@@ -96,12 +97,12 @@ def check(found: Stated, points: Iterable[tuple[str, int, Sequence[str]]], where
     names = {at: curves for at, _, curves in points}
     for test in (each for claim in found.claims for each in (claim.test, *claim.test.some_of)):
         if test.at and test.at not in names:
-            raise CorralError(f"{where}: claim refers to an unknown point {test.at!r}{suggestion(test.at, names)}")
+            raise CorralError(f"{where}: claim refers to an unknown point {shown(test.at)}{suggestion(test.at, names)}")
         for curve in test.curves:
             for at in [test.at] if test.at else names:
                 if curve not in names[at]:
                     raise CorralError(
-                        f"{where}: claim refers to an unknown curve {curve!r}{suggestion(curve, names[at])}"
+                        f"{where}: claim refers to an unknown curve {shown(curve)}{suggestion(curve, names[at])}"
                     )
         if test.kind == "exponent" and len({horizon for _, horizon, _ in points}) < FEWEST:
             raise CorralError(f"{where}: a claim about an exponent needs a sweep of at least three horizons")

@@ -9,6 +9,7 @@ import attrs
 
 from corral_core.bounds import Term
 from corral_core.errors import CorralError
+from corral_core.experiments.checking import table, tables
 from corral_core.experiments.grids import product
 from corral_core.experiments.source import bare
 from corral_core.parsing import build, check_keys, convert, parameters, shown
@@ -22,26 +23,11 @@ from corral_core.simulation.curve import Curve
 Alone = Literal["plain", "smooth", "both", "none"]
 
 
-def _table(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise CorralError(f"{where} must be a table with a name")
-    if not isinstance(value.get("name"), str):
-        raise CorralError(f"{where} needs a name")
-    return dict(value)
-
-
-def _tables(value: Any, where: str) -> list[dict[str, Any]]:
-    """The tables of a list, each with a name."""
-    if not isinstance(value, list):
-        raise CorralError(f"{where} must be a list of tables, each with a name")
-    return [_table(item, f"{where}[{index}]") for index, item in enumerate(value)]
-
-
 def made(kind: Kind, value: Any, where: str) -> Any:
     """The object that a table with a name and parameters describes."""
-    table = _table(value, f"{where}: {kind}")
-    name = table.pop("name")
-    return build(get_registry().load(kind, name), table, f"{where}: {bare(name)}")
+    values = table(value, f"{where}: {kind}")
+    name = values.pop("name")
+    return build(get_registry().load(kind, name), values, f"{where}: {bare(name)}")
 
 
 Shown = Mapping[tuple[Kind, str], str]
@@ -58,8 +44,8 @@ def shown_names(source: Mapping[str, Any]) -> dict[tuple[Kind, str], str]:
     }
     found: dict[tuple[Kind, str], str] = {}
     for kind, parts in lists.items():
-        tables = [table for part in parts if isinstance(part, list) for table in part if isinstance(table, Mapping)]
-        names = {name for table in tables if isinstance(name := table.get("name"), str)}
+        listed = [each for part in parts if isinstance(part, list) for each in part if isinstance(each, Mapping)]
+        names = {name for each in listed if isinstance(name := each.get("name"), str)}
         used = [bare(name) for name in names]
         found |= {(kind, name): name if used.count(bare(name)) > 1 else bare(name) for name in names}
     return found
@@ -70,19 +56,19 @@ def bases_of(
 ) -> list[tuple[str, Base]]:
     """Every base with its label, grids expanded. A name that is taken or used more than once shows its parameters."""
     found: list[tuple[str, Base]] = []
-    tables = _tables(value, where)
-    names = [shown_as["base", table["name"]] for table in tables]
-    for name, table in zip(names, tables, strict=True):
-        cls, grids = get_registry().load("base", table.pop("name")), table.pop("grid", {})
+    described = tables(value, where)
+    names = [shown_as["base", each["name"]] for each in described]
+    for name, own in zip(names, described, strict=True):
+        cls, grids = get_registry().load("base", own.pop("name")), own.pop("grid", {})
         if not isinstance(grids, Mapping):
             raise CorralError(f"{where}: the grid of {name} must be a table of lists")
-        twice = [key for key in grids if key in table]
+        twice = [key for key in grids if key in own]
         if twice:
             raise CorralError(f"{where}: {name} has {twice[0]} both as a value and as a grid")
         for values in product(grids, f"{where}: grid of {name}"):
-            base = _base(cls, {**table, **values}, f"{where}: {name}").resolve(problem)
+            base = _base(cls, {**own, **values}, f"{where}: {name}").resolve(problem)
             several = name in taken or names.count(name) > 1
-            found.append((_label(name, values or (table if several else {})), base))
+            found.append((_label(name, values or (own if several else {})), base))
     if not found:
         raise CorralError(f"{where} must name at least one base")
     labels = [label for label, _ in found]
@@ -92,21 +78,21 @@ def bases_of(
     return found
 
 
-def _base(cls: type[Base], table: dict[str, Any], where: str) -> Base:
+def _base(cls: type[Base], values: dict[str, Any], where: str) -> Base:
     """The base that a table describes, with the bound that it claims, if any."""
-    if "bound" not in table or any(field.name == "bound" for field in parameters(cls)):
-        return build(cls, table, where)
-    terms = _terms(table.pop("bound"), f"{where}: bound")
-    return build(cls, table, where).claiming(*terms)
+    if "bound" not in values or any(field.name == "bound" for field in parameters(cls)):
+        return build(cls, values, where)
+    terms = _terms(values.pop("bound"), f"{where}: bound")
+    return build(cls, values, where).claiming(*terms)
 
 
 def _terms(value: Any, where: str) -> list[Term]:
     """The terms of a bound: one table { c = 2, alpha = 0.5 }, or a list of them."""
-    tables = value if isinstance(value, list) else [value]
-    for table in tables:
-        if not isinstance(table, Mapping) or table.keys() != {"c", "alpha"}:
+    given = value if isinstance(value, list) else [value]
+    for each in given:
+        if not isinstance(each, Mapping) or each.keys() != {"c", "alpha"}:
             raise CorralError(f"{where} must be like {{ c = 2, alpha = 0.5 }}, or a list of these, not {shown(value)}")
-    return [Term(*(convert(table[key], float, f"{where}.{key}") for key in ("c", "alpha"))) for table in tables]
+    return [Term(*(convert(each[key], float, f"{where}.{key}") for key in ("c", "alpha"))) for each in given]
 
 
 def _label(name: str, values: Mapping[str, Any]) -> str:
@@ -119,10 +105,10 @@ def _label(name: str, values: Mapping[str, Any]) -> str:
     return f"{name}({said_all})" if said_all else name
 
 
-def _options(table: Mapping[str, Any], where: str, preset: str = "paper") -> tuple[Preset, Options]:
+def _options(values: Mapping[str, Any], where: str, preset: str = "paper") -> tuple[Preset, Options]:
     """The preset a table names, with the options it sets."""
-    found: Preset = convert(table.get("preset", preset), Preset, f"{where}: preset")
-    own = table.get("options", {})
+    found: Preset = convert(values.get("preset", preset), Preset, f"{where}: preset")
+    own = values.get("options", {})
     if not isinstance(own, Mapping):
         raise CorralError(f"{where}: options must be a table")
     return found, build(Options, {**attrs.asdict(PRESETS[found]), **own}, f"{where}: options")
@@ -143,7 +129,7 @@ def curves_of(
         curves += _alone("plain", extra, f"{where}: compare.bases")
     names = [curve.name for curve in curves]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CorralError(f"{where} has the curve {twice[0]!r} twice; remove one, or give it other parameters")
+        raise CorralError(f"{where} has the curve {shown(twice[0])} twice; remove one, or give it other parameters")
     if not curves:
         raise CorralError(f"{where} has nothing to play: give it a meta, or compare bases alone")
     return curves
@@ -168,18 +154,18 @@ def _of_metas(
             _, judged = _options({"preset": other}, f"{where}: compare.presets")
             curves.append(Curve(f"{name} ({other})", members, labels, meta, judged))
     compared: dict[int, Curve] = {}
-    tables = _tables(compare.get("metas", []), f"{where}: compare.metas")
+    listed = tables(compare.get("metas", []), f"{where}: compare.metas")
     # Those without parameters come first: only their name tells them apart.
-    for place, table in sorted(
-        enumerate(tables), key=lambda pair: bool(pair[1].keys() - {"name", "preset", "options"})
+    for place, values in sorted(
+        enumerate(listed), key=lambda pair: bool(pair[1].keys() - {"name", "preset", "options"})
     ):
-        set_here: dict[str, Any] = {key: table.pop(key) for key in ("preset", "options") if key in table}
+        set_here: dict[str, Any] = {key: values.pop(key) for key in ("preset", "options") if key in values}
         inherited = {} if "preset" in set_here else {"preset": preset, "options": source.get("options", {})}
         own, judged = _options({**inherited, **set_here}, f"{where}: compare.metas")
-        meta = made("meta", table, where)
-        name, suffix = shown_as["meta", table.pop("name")], f" ({own})" if own != preset else ""
+        meta = made("meta", values, where)
+        name, suffix = shown_as["meta", values.pop("name")], f" ({own})" if own != preset else ""
         # The shortest label that differs from the curves before it.
-        names = [_label(name, said) + suffix for said in ({}, table, {**table, **set_here.get("options", {})})]
+        names = [_label(name, said) + suffix for said in ({}, values, {**values, **set_here.get("options", {})})]
         taken = [curve.name for curve in (*curves, *compared.values())]
         label = next((each for each in names if each not in taken), names[-1])
         compared[place] = Curve(label, members, labels, meta, judged)

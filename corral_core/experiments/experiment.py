@@ -42,7 +42,8 @@ from typing import Any
 
 import attrs
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened
+from corral_core.experiments.checking import of_experiment
 from corral_core.experiments.claims import Stated, check, stated
 from corral_core.experiments.point import Point, parse_point
 from corral_core.experiments.source import Source, read, sweep
@@ -93,7 +94,11 @@ def load_experiment(name: str | os.PathLike[str], *, quick: bool = False, **over
     wanted = {key: value for key, value in overrides.items() if value is not None}
     points = _points(source, changed | wanted)
     if not wanted:  # with another horizon or fewer points, a claim may be about something that does not exist
-        check(found, [(point.at, point.horizon, point.names) for point in points], f"experiment {points[0].name}")
+        check(
+            found,
+            [(point.at, point.horizon, point.names) for point in points],
+            f"experiment {shortened(points[0].name)}",
+        )
     return Experiment(points, found)
 
 
@@ -102,6 +107,6 @@ def _points(source: Source, wanted: dict[str, Any]) -> tuple[Point, ...]:
     swept = tables[0].get("at", "").partition(" ")[0]
     if swept in wanted:
         raise CorralError(
-            f"experiment {source.table['name']} sweeps {swept}, so --{swept} would change nothing; leave it out"
+            f"{of_experiment(source.table)} sweeps {swept}, so --{swept} would change nothing; leave it out"
         )
     return tuple(parse_point(table, source.owner) for table in tables)

@@ -9,38 +9,26 @@ from typing import Any
 import attrs
 
 from corral_core.errors import CorralError
+from corral_core.experiments.checking import (
+    KEYS,
+    check_name,
+    check_number,
+    check_record,
+    check_sizes,
+    check_text,
+    of_experiment,
+)
 from corral_core.experiments.chunk_size import chunk_size
 from corral_core.experiments.claims import WORDS
 from corral_core.experiments.curves import bases_of, curves_of, made, shown_names
 from corral_core.experiments.grids import follow_horizon
 from corral_core.experiments.source import qualified
-from corral_core.parsing import check_keys, convert, shown
+from corral_core.parsing import check_keys, convert
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.problem import Problem
 from corral_core.selection.compatibility import check_fit
 from corral_core.selection.options import switched_off
 from corral_core.simulation.curve import Curve
-
-KEYS = [
-    "name",
-    "question",
-    "horizon",
-    "replicates",
-    "seed",
-    "preset",
-    "options",
-    "delta",
-    "chunk_size",
-    "environment",
-    "meta",
-    "bases",
-    "first_bases",
-    "compare",
-    "sweep",
-    "at",
-]
-MOST_PLAYS = 2**31 - 1  # the curves count them in 32 bits
-MOST_REPLICATES = 1_000_000
 
 
 @attrs.frozen
@@ -88,41 +76,42 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
 
     Names without a plugin refer first to what `owner` provides: the plugin that registers the experiment, if any.
     """
-    where = f"experiment {source.get('name', '(without a name)')}"
+    where = of_experiment(source)
     check_keys(source, [*KEYS, *WORDS], where)
     source = {key: value for key, value in source.items() if key not in WORDS}
     for key in ("horizon", "environment", "bases"):
         if key not in source:
             raise CorralError(f"{where} needs {key}")
     source = qualified(source, owner)
-    horizon = _whole(source["horizon"], f"{where}: horizon", most=MOST_PLAYS)
+    horizon = check_number(source["horizon"], "horizon", where)
     read = follow_horizon({key: value for key, value in source.items() if key != "horizon"}, horizon)
     environment = _at_horizon(made("environment", read["environment"], where), horizon, where)
-    replicates = _whole(read.get("replicates", 32), f"{where}: replicates", most=MOST_REPLICATES)
+    replicates = check_number(read.get("replicates", 32), "replicates", where)
     delta = convert(read.get("delta", 1 / max(horizon, 2)), float, f"{where}: delta")
     if not 0 < delta < 1:
         raise CorralError(f"{where}: delta must lie between 0 and 1, not {delta}")
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=delta)
+    check_sizes(problem, where)
     if problem.low is not None and problem.high is not None and not math.isfinite(problem.high - problem.low):
         raise CorralError(f"{where}: the mean rewards of {environment.name} have a range that is too large for a float")
     shown_as = shown_names(read)
     bases = bases_of(read["bases"], problem, f"{where}: bases", shown_as)
-    first = _whole(read.get("first_bases", len(bases)), f"{where}: first_bases")
+    first = check_number(read.get("first_bases", len(bases)), "first_bases", where)
     if first > len(bases):
         raise CorralError(f"{where}: first_bases is {first}, but the experiment has only {len(bases)}")
     bases = bases[:first]
     curves = curves_of(read, bases, problem, where, shown_as)
     _check(curves, problem, horizon, where)
     if "chunk_size" in read:
-        size = _whole(read["chunk_size"], f"{where}: chunk_size")
+        size = check_number(read["chunk_size"], "chunk_size", where)
     else:
         size = chunk_size(environment, curves, horizon, replicates, where)
-    return Point(
+    point = Point(
         name=convert(source.get("name", "experiment"), str, f"{where}: name"),
         question=convert(source.get("question", ""), str, f"{where}: question"),
         horizon=horizon,
         replicates=replicates,
-        seed=_whole(read.get("seed", 1), f"{where}: seed", least=0),
+        seed=check_number(read.get("seed", 1), "seed", where),
         delta=delta,
         chunk_size=size,
         at=convert(source.get("at", ""), str, f"{where}: at"),
@@ -131,6 +120,11 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
         curves=tuple(curves),
         source={**source, "chunk_size": size},
     )
+    for name in (point.name, point.at, *(each for curve in curves for each in (curve.name, *curve.labels))):
+        check_name(name, where)
+    check_text(point.question, where)
+    check_record(point, where)
+    return point
 
 
 def _at_horizon(environment: Environment, horizon: int, where: str) -> Environment:
@@ -138,15 +132,6 @@ def _at_horizon(environment: Environment, horizon: int, where: str) -> Environme
         return environment.at_horizon(horizon)
     except CorralError as refused:
         raise CorralError(f"{where}: {refused}") from None
-
-
-def _whole(value: Any, where: str, least: int = 1, most: float = math.inf) -> int:
-    number: int = convert(value, int, where)
-    if number < least:
-        raise CorralError(f"{where} must be a whole number of at least {least}, not {shown(number)}")
-    if number > most:
-        raise CorralError(f"{where} must be at most {most:,}, not {shown(number)}")
-    return number
 
 
 def _check(curves: list[Curve], problem: Problem, horizon: int, where: str) -> None:

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened, shortened_path
+from corral_core.experiments.checking import of_experiment
 from corral_core.experiments.claims import WORDS
 from corral_core.experiments.grids import expand
-from corral_core.parsing import check_keys, convert
+from corral_core.parsing import check_keys, convert, shown
 from corral_core.registry.discovery import Kind
 from corral_core.registry.names import get_registry
 
@@ -57,7 +58,7 @@ def read(name: str) -> Source:
             text = Path(name).read_text(encoding="utf-8")
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-            raise CorralError(f"the experiment file {name} cannot be read: {reason}") from None
+            raise CorralError(f"the experiment file {shortened_path(name)} cannot be read: {reason}") from None
         default = Path(name).stem
     else:
         registry = get_registry()
@@ -66,7 +67,11 @@ def read(name: str) -> Source:
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as problem:  # also numbers of thousands of digits, and very deep nesting
-        raise CorralError(f"the experiment {name} is not valid TOML: {problem}") from None
+        raise CorralError(
+            f"the experiment {shortened_path(name)} is not valid TOML: {shortened(str(problem), 160)}"
+        ) from None
+    if "at" in table:
+        raise CorralError(f"{of_experiment({'name': default})}: at is not allowed in a file; a sweep sets it")
     return Source({"name": default, **table}, owner)
 
 
@@ -103,7 +108,7 @@ def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
     plain = {key: value for key, value in source.items() if key not in ("sweep", *WORDS)}
     if "sweep" not in source:
         return [plain]
-    axis, where = source["sweep"], f"experiment {source.get('name')}: sweep"
+    axis, where = source["sweep"], f"{of_experiment(source)}: sweep"
     if not isinstance(axis, Mapping):
         raise CorralError(f"{where} must be a table with parameter and values")
     check_keys(axis, ["parameter", "values"], where)
@@ -116,7 +121,7 @@ def sweep(source: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(set(names)) < len(names):
         names = [f"{value}" for value in values]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise CorralError(f"{where}.values has {twice[0]} twice; every value must be different")
+        raise CorralError(f"{where}.values has {shortened(twice[0])} twice; every value must be different")
     points = []
     for name, value in zip(names, values, strict=True):
         point = copy.deepcopy(plain)
@@ -135,7 +140,7 @@ def _set(point: dict[str, Any], path: str, value: Any, where: str) -> None:
         elif isinstance(table, dict):
             table = table.setdefault(key, {}) if key in ("meta", "environment", "options", "grid") else table.get(key)
         if table is None:
-            raise CorralError(f"{where}.parameter: there is no {path!r} in the experiment")
+            raise CorralError(f"{where}.parameter: there is no {shown(path)} in the experiment")
     if not isinstance(table, dict):
-        raise CorralError(f"{where}.parameter: {path!r} does not name a single value")
+        raise CorralError(f"{where}.parameter: {shown(path)} does not name a single value")
     table[last] = value

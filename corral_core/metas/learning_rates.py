@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened
 from corral_core.metas.formulas import FormulaError, evaluate
 from corral_core.protocols.meta import MetaProblem
 
@@ -112,7 +112,7 @@ def rate_of(value: float | str, problem: MetaProblem, parameter: str, *, zero: b
     """
     if value == "auto":
         return None
-    shown = value if not isinstance(value, str) or len(value) <= 80 else f"{value[:77]}..."
+    shown = shortened(str(value))
     if isinstance(value, str):
         plays = problem.horizon if problem.plays is None else problem.plays
         try:

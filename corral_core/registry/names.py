@@ -5,15 +5,15 @@ A bare name, `ucb`, works while one plugin provides it; the qualified name, `cor
 
 from __future__ import annotations
 
-import difflib
 import functools
 import pkgutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from corral_core.errors import CorralError, Terminated, place, reason
+from corral_core.errors import CorralError, Terminated, place, reason, shortened
 from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered, normal, normal_plugin
 from corral_core.registry.known import PROVIDED, known
+from corral_core.suggestions import near as close
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CLOSE = 0.75  # how similar a name must be to be suggested; all our plugins begin alike
 MOST_NAMES = 8  # that a sentence lists
+LONGEST = 80  # characters of a name that is quoted and compared with others
 
 
 class Registry:
@@ -89,6 +90,8 @@ class Registry:
 
     def nothing_called(self, name: str) -> str:
         """What to say about a name that no plugin provides, of any kind."""
+        if len(name) > LONGEST:
+            return f"there is nothing called {shortened(name)}; see corral list-bases, list-metas, ..."
         for kind in KINDS:
             if missing := self.missing(kind, name):
                 return missing
@@ -97,7 +100,7 @@ class Registry:
         if ":" in name:
             return f"there is nothing called {name}{self._elsewhere(KINDS, name)}"
         names = {entry.name for entry in self._entries if entry.kind != "engine"} | set(self._installed.values())
-        near = difflib.get_close_matches(name.lower(), sorted(names), cutoff=CLOSE)
+        near = close(name.lower(), sorted(names), cutoff=CLOSE)
         hint = f"did you mean {' or '.join(near)}?" if near else "see corral list-bases, list-metas, ..."
         return f"there is nothing called {name}; {hint}"
 
@@ -114,6 +117,8 @@ class Registry:
         )
 
     def _unknown(self, kind: Kind, name: str) -> str:
+        if len(name) > LONGEST:
+            return f"there is no {kind} {shortened(name)}; see corral list-{kind}s"
         if missing := self.missing(kind, name):
             return missing
         if others := self.find(name):
@@ -122,8 +127,8 @@ class Registry:
             return f"there is no {kind} {name}{self._elsewhere((kind,), name)}"
         here = sorted({entry.name for entry in self.entries(kind)})
         elsewhere = known(kind)
-        near = difflib.get_close_matches(name.lower(), here)
-        hints = near or [f"{each} of {elsewhere[each]}" for each in difflib.get_close_matches(name.lower(), elsewhere)]
+        near = close(name.lower(), here)
+        hints = near or [f"{each} of {elsewhere[each]}" for each in close(name.lower(), elsewhere)]
         if hints:
             return f"there is no {kind} {name}; did you mean {' or '.join(hints)}?"
         if len(here) > MOST_NAMES:
@@ -138,11 +143,11 @@ class Registry:
         if normal_plugin(plugin) not in self._installed:
             if normal(plugin) in PROVIDED:
                 return f"; {plugin} is not installed (pip install {plugin})"
-            near = difflib.get_close_matches(normal(plugin), [*self._installed, *PROVIDED], n=1, cutoff=CLOSE)
+            near = close(normal(plugin), [*self._installed, *PROVIDED], most=1, cutoff=CLOSE)
             return f"; no plugin {plugin} is installed" + (f", did you mean {near[0]}?" if near else "")
         mine = [entry for kind in kinds for entry in self.entries(kind)]
         mine = [entry for entry in mine if normal_plugin(entry.plugin) == normal_plugin(plugin)]
-        if near := difflib.get_close_matches(bare, [entry.name for entry in mine]):
+        if near := close(bare, [entry.name for entry in mine]):
             return f"; did you mean {' or '.join(f'{plugin}:{each}' for each in near)}?"
         what = f"{kinds[0]} of that name" if len(kinds) == 1 else "such thing"
         return f"; {plugin} provides no {what}, see corral plugins"

@@ -1,14 +1,14 @@
-"""Checksums of a run: a SHA-256 of every chunk in the journal and, when the run is complete, `SHA256SUMS`.
+"""Checksums of a run: a SHA-256 of every file in the journal and, when the run is complete, `SHA256SUMS`.
 
 `SHA256SUMS` has the format that `sha256sum -c` reads. It is the same for every complete run of an experiment with the
-same versions on the same kind of machine, so its own digest is the checksum of the run.
+same versions and code on the same kind of machine, so its own digest is the checksum of the run. It follows from the
+journal: nobody trusts the file, and the next `corral run` mends one that differs.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
 
 NAME = "SHA256SUMS"
 
@@ -21,9 +21,3 @@ def digest(content: bytes) -> str:
 def listed(digests: Iterable[tuple[str, str]]) -> str:
     """The content of `SHA256SUMS`, from file names and digests."""
     return "".join(f"{found}  {name}\n" for name, found in digests)
-
-
-def checksum(folder: Path) -> str | None:
-    """The checksum of the run in a folder; None until the run is complete."""
-    sums = folder / NAME
-    return digest(sums.read_bytes()) if sums.exists() else None

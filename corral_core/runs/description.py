@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
+from corral_core.errors import CorralError
+from corral_core.experiments.checking import check_name, check_number, check_record, check_source, check_text
 from corral_core.experiments.experiment import Experiment
 from corral_core.experiments.guarantee import orders
 from corral_core.experiments.point import Point
+from corral_core.parsing import check_keys, convert
 from corral_core.selection.options import PlayerName
 from corral_core.simulation.curve import Curve
 
@@ -79,11 +81,49 @@ def _curve(point: Point, curve: Curve) -> CurveDescription:
     )
 
 
-def from_json(found: Mapping[str, Any]) -> PointDescription:
-    """The inverse of `attrs.asdict` after JSON, in which tuples have become lists."""
-    curves = tuple(CurveDescription(**_with_tuples(curve)) for curve in found["curves"])
-    return PointDescription(**{**found, "curves": curves})
+# --- Reading ----------------------------------------------------------------------------------------------------------
 
 
-def _with_tuples(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+def read_point(found: Any, where: str) -> PointDescription:
+    """A point from what `attrs.asdict` and JSON made of it. Anybody may have written it: everything is checked."""
+    values = _fields(PointDescription, found, where)
+    curves = values["curves"]
+    if not isinstance(curves, list) or not curves:
+        raise CorralError(f"{where}: curves must be a list of at least one curve")
+    values["curves"] = tuple(_read_curve(curve, f"{where}: curves[{number}]") for number, curve in enumerate(curves))
+    point = PointDescription(**values)
+    for name in ("horizon", "replicates", "seed", "chunk_size"):
+        check_number(getattr(point, name), name, where)
+    if len(set(point.names)) < len(point.names):
+        raise CorralError(f"{where}: two curves have the same name")
+    for name in (point.name, point.at):
+        check_name(name, where)
+    check_text(point.question, where)
+    check_record(point, where)
+    check_source(point.source, where)
+    if (point.source.get("horizon"), point.source.get("at", "")) != (point.horizon, point.at):
+        raise CorralError(f"{where}: horizon and at differ from those of its source")
+    return point
+
+
+def _read_curve(found: Any, where: str) -> CurveDescription:
+    curve = CurveDescription(**_fields(CurveDescription, found, where))
+    if not curve.bases:
+        raise CorralError(f"{where}: bases must name at least one base")
+    for name in (curve.name, curve.meta or "", *curve.bases):
+        check_name(name, where)
+    for text in curve.choices:
+        check_text(text, where)
+    return curve
+
+
+def _fields(cls: type[Any], found: Any, where: str) -> dict[str, Any]:
+    """The fields of a description, each of its type; curves are left for later."""
+    kinds = {field.name: field.type for field in attrs.fields(attrs.resolve_types(cls))}
+    if not isinstance(found, dict):
+        raise CorralError(f"{where} must be a table")
+    check_keys(found, kinds, where)
+    if missing := [name for name in kinds if name not in found]:
+        raise CorralError(f"{where} needs {missing[0]}")
+    plain = {"curves": Any, "source": dict}
+    return {name: convert(found[name], plain.get(name, kind), f"{where}: {name}") for name, kind in kinds.items()}

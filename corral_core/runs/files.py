@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened_path
 
 
 @contextmanager
@@ -18,6 +18,7 @@ def whole(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(path)
+        _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -27,6 +28,16 @@ def write(path: Path, written: bytes) -> None:
     with whole(path) as temporary, temporary.open("wb") as file:
         file.write(written)
         flush(file)
+
+
+def _sync(folder: Path) -> None:
+    """Write the names of a folder through to the disk, so that a rename survives a power cut. Only Unix can."""
+    if os.name == "posix":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def flush(file: IO[bytes]) -> None:
@@ -41,4 +52,4 @@ def usable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise CorralError(f"{path} cannot be used: {problem.strerror or problem}") from None
+        raise CorralError(f"{shortened_path(path)} cannot be used: {problem.strerror or problem}") from None

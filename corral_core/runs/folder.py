@@ -20,10 +20,12 @@ from corral_core.runs import checksums, files
 from corral_core.runs.checksums import digest
 from corral_core.runs.chunk_files import file_name, packed
 from corral_core.runs.description import PointDescription
-from corral_core.runs.journal import Journal, entries, locked
-from corral_core.runs.run import EXPERIMENT, FORMAT, VERSIONS, Run, described, recorded_experiment
+from corral_core.runs.journal import Journal, entries, locked, recorded_digest
+from corral_core.runs.reading import read_bytes
+from corral_core.runs.run import EXPERIMENT, FORMAT, VERSIONS, Run, described
 from corral_core.runs.versions import differing, versions
 
+SETTINGS = ("name", "at", "horizon", "replicates", "seed", "chunk_size")
 PARTS = (".*.part", "chunks/.*.part")  # what a crash leaves half written
 
 
@@ -47,7 +49,7 @@ class Folder:
                         f"{path} was started with {changed}; resume it with those, choose another folder, or "
                         f"mix versions with --mixed-versions"
                     )
-                self._journal.enter({"versions": versions()})
+                self._journal.enter({"versions": versions(self._experiment.points)})
 
     def keep(self, done: Done) -> bool:
         """Write a chunk and enter it in the journal. False if the journal had it with other bits."""
@@ -62,20 +64,17 @@ class Folder:
         return bool(before["sha256"] == entry["sha256"])
 
     def complete(self) -> Run:
-        """Write the checksums of the run, which is complete now."""
+        """Write the checksums of the run, which is complete now, or mend them."""
         run = attrs.evolve(self.found, journal=self._entries)
-        sums = run.path / checksums.NAME
         with files.usable(run.path):
-            if not sums.exists():
-                files.write(sums, run.sums().encode())
+            _settle(run.path / checksums.NAME, run.sums().encode())
         return run
 
 
 @contextmanager
 def folder(path: Path, experiment: Experiment, points: Sequence[PointDescription]) -> Iterator[Folder]:
     """Create or reopen the run's folder and lock it until the block ends."""
-    content = {"format": FORMAT, "points": [attrs.asdict(point) for point in points]}
-    written = (json.dumps(content, indent=2, default=str) + "\n").encode()
+    written = _json({"format": FORMAT, "points": [attrs.asdict(point) for point in points]})
     with files.usable(path):
         _check(path, written)
         (path / "chunks").mkdir(parents=True, exist_ok=True)
@@ -84,41 +83,67 @@ def folder(path: Path, experiment: Experiment, points: Sequence[PointDescription
         for left in (each for pattern in PARTS for each in path.glob(pattern)):
             left.unlink()
         journal.mend(path)
-        if not (path / EXPERIMENT).exists():
-            files.write(path / VERSIONS, (json.dumps(versions(), indent=2) + "\n").encode())
-            files.write(path / EXPERIMENT, written)
-        elif recorded_experiment(entries(path)) == digest(written):
-            files.write(path / EXPERIMENT, written)  # repairs it if it was damaged
-        found = digest((path / EXPERIMENT).read_bytes())
-        if recorded_experiment(entries(path)) != found:
-            journal.enter({"experiment": found})
+        _keep_versions(path, journal, _json(versions(experiment.points)))
+        _keep_experiment(path, journal, written)
         yield Folder(Run.open(path), experiment, journal)
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=2, default=str) + "\n").encode()
+
+
+def _settle(path: Path, written: bytes) -> None:
+    """Write a file, unless it has this content already."""
+    if read_bytes(path) != written:
+        files.write(path, written)
+
+
+def _keep_experiment(path: Path, journal: Journal, written: bytes) -> None:
+    """Write experiment.json into a new folder, mend it in one of the same run, and enter its digest."""
+    recorded = recorded_digest(entries(path), "experiment")
+    if not (path / EXPERIMENT).exists() or recorded == digest(written):
+        _settle(path / EXPERIMENT, written)
+    if recorded != (found := digest(read_bytes(path / EXPERIMENT) or b"")):
+        journal.enter({"experiment": found})
+
+
+def _keep_versions(path: Path, journal: Journal, now: bytes) -> None:
+    """Write versions.json into a new folder, mend it if these versions began the run, and enter its digest."""
+    file, kept = path / VERSIONS, entries(path)
+    recorded = recorded_digest(kept, "begun")
+    fresh = not (path / EXPERIMENT).exists() and recorded_digest(kept, "experiment") is None
+    if fresh or recorded == digest(now):
+        _settle(file, now)
+    if recorded != digest(now) and read_bytes(file) == now:
+        journal.enter({"begun": digest(now)})
 
 
 def _check(path: Path, written: bytes) -> None:
     """Refuse the folder of another run, or of something else."""
+    same = recorded_digest(entries(path), "experiment") == digest(written)
     if not (path / EXPERIMENT).exists():
         ours = {VERSIONS, "journal.jsonl", *(each.name for pattern in PARTS for each in path.glob(pattern))}
-        if any(each.is_file() and each.name not in ours for each in path.rglob("*")):
-            raise CorralError(f"{path} is not empty and contains no run; choose another folder for --out")
-    elif recorded_experiment(entries(path)) != digest(written):
-        there = described(path, (path / EXPERIMENT).read_bytes())
-        if other := _differing(there["points"], json.loads(written)["points"]):
+        if not same and any(each.is_file() and each.name not in ours for each in path.rglob("*")):
+            raise CorralError(
+                f"{path} is not empty and contains no run of this experiment; choose another folder for --out"
+            )
+    elif not same:
+        there = described(path, read_bytes(path / EXPERIMENT) or b"")
+        if other := _differing(there, described(path, written)):
             raise CorralError(
                 f"{path} contains a run of another experiment (different {other}); choose another folder for --out"
             )
 
 
-def _differing(there: list[dict[str, Any]], meant: list[dict[str, Any]]) -> str:
+def _differing(there: Sequence[PointDescription], meant: Sequence[PointDescription]) -> str:
     """What differs between two experiments, empty if nothing does. Claims and questions do not count."""
     if len(there) != len(meant):
         return "sweep"
     names = set()
     for one, two in zip(there, meant, strict=True):
-        ours, theirs = one["source"], two["source"]
+        ours, theirs = one.source, two.source
         names |= {name for name in {*ours, *theirs} - {"question"} if ours.get(name) != theirs.get(name)}
-        if [(curve["name"], curve["bases"]) for curve in one["curves"]] != [
-            (curve["name"], curve["bases"]) for curve in two["curves"]
-        ]:
+        names |= {name for name in SETTINGS if getattr(one, name) != getattr(two, name)}
+        if [(curve.name, curve.bases) for curve in one.curves] != [(curve.name, curve.bases) for curve in two.curves]:
             names.add("curves")
     return ", ".join(sorted(names))

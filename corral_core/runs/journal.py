@@ -5,29 +5,56 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from corral_core.errors import CorralError
 from corral_core.runs.files import flush
+from corral_core.runs.reading import from_json, read_bytes
 
 NAME = "journal.jsonl"
+MOST_SECONDS = 1e12  # that a chunk can have taken
+LONGEST_VERSION = 200  # characters of a version, or of the name that has it
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
     """All entries, the oldest first. Lines that are not entries, such as those cut short, are skipped."""
     found = []
-    journal = folder / NAME
-    for line in journal.read_bytes().splitlines() if journal.exists() else ():
+    for line in (read_bytes(folder / NAME) or b"").splitlines():
         try:
-            entry = json.loads(line)
+            entry = from_json(line)
         except ValueError:
             continue
         if isinstance(entry, dict):
             found.append(entry)
     return found
+
+
+def recorded_digest(journal: Iterable[Mapping[str, Any]], name: str) -> str | None:
+    """The last digest under this name: `experiment` is that of experiment.json, `begun` that of versions.json."""
+    found = [entry[name] for entry in journal if isinstance(entry.get(name), str)]
+    return found[-1] if found else None
+
+
+def recorded_chunks(journal: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The last entry of every chunk."""
+    found = {}
+    for entry in journal:
+        match entry:
+            case {"chunk": str(name), "sha256": str(), "seconds": float(seconds) | int(seconds)}:
+                if not isinstance(seconds, bool) and 0 <= seconds < MOST_SECONDS:
+                    found[name] = dict(entry)
+    return found
+
+
+def recorded_versions(found: Any) -> dict[str, str]:
+    """Versions by name, from versions.json or an entry; empty if it is anything else."""
+    if not isinstance(found, Mapping):
+        return {}
+    said = {name: value for name, value in found.items() if isinstance(value, str)}
+    return {name: value for name, value in said.items() if max(len(name), len(value)) <= LONGEST_VERSION}
 
 
 class Journal:
@@ -42,7 +69,7 @@ class Journal:
 
     def mend(self, folder: Path) -> None:
         """End a line that a crash cut short, so that the next entry gets a line of its own."""
-        if (written := (folder / NAME).read_bytes()) and not written.endswith(b"\n"):
+        if (written := read_bytes(folder / NAME)) and not written.endswith(b"\n"):
             self._append(b"\n")
 
     def _append(self, line: bytes) -> None:

@@ -1,18 +1,21 @@
 """A run, read from its folder.
 
     experiment.json   every point as resolved, and its description
-    versions.json     versions of Python, numpy, the core and the plugins
+    versions.json     versions of Python, numpy, the core, the plugins that are played and the libraries behind them,
+                      and digests of the code of the core and these plugins
     chunks/*.npz      one file per chunk: plain arrays
-    journal.jsonl     one line per chunk that was kept: its SHA-256 and the seconds it took
+    journal.jsonl     one line per chunk that was kept: its SHA-256 and the seconds it took; and digests of the
+                      first two files
     SHA256SUMS        written when nothing is missing: for `sha256sum -c`
 
 A chunk counts if it is in the journal and its bytes are those that were written; otherwise it is played again. All
 files except the journal are the same, bit for bit, however often a run was interrupted.
+
+Anybody may have written the folder: everything in it is checked, in bounded time and memory, before it is used.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -22,15 +25,16 @@ from typing import Any
 
 import attrs
 
-from corral_core.engines.chunks import Task, tasks
+from corral_core.engines.chunks import Task, check_chunks, tasks
 from corral_core.engines.engine import Done
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, shortened_path
 from corral_core.experiments.source import is_registered
 from corral_core.runs import checksums, files
 from corral_core.runs.checksums import digest
 from corral_core.runs.chunk_files import file_name, unpacked
-from corral_core.runs.description import PointDescription, from_json
-from corral_core.runs.journal import entries
+from corral_core.runs.description import PointDescription, read_point
+from corral_core.runs.journal import entries, recorded_chunks, recorded_digest, recorded_versions
+from corral_core.runs.reading import from_json, read_bytes
 from corral_core.runs.results import Result, gather
 from corral_core.simulation.record import Record
 
@@ -55,22 +59,26 @@ class Run:
     points: tuple[PointDescription, ...]
     all_versions: tuple[dict[str, str], ...]  # those that began the run, then others that resumed it
     journal: dict[str, dict[str, Any]] = attrs.field(repr=False)  # entries of chunks, by file name
+    digests: dict[str, str | None] = attrs.field(repr=False)  # of the other files; None if the journal does not say
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Run:
         """Read the run in this folder."""
         path = Path(path)
         with files.usable(path):
-            if not (path / EXPERIMENT).is_file():
-                there = "contains no run" if path.exists() else "does not exist"
-                raise CorralError(f"{path} {there}; corral run EXPERIMENT --out {path} would create it")
             journal = entries(path)
-            written = (path / EXPERIMENT).read_bytes()
-            if recorded_experiment(journal) not in (None, digest(written)):
+            written = read_bytes(path / EXPERIMENT)
+            if written is None and not recorded_chunks(journal):
+                there = "contains no run" if path.exists() else "does not exist"
+                named = shortened_path(path)
+                raise CorralError(f"{named} {there}; corral run EXPERIMENT --out {named} would create it")
+            if written is None or recorded_digest(journal, "experiment") not in (None, digest(written)):
                 raise damaged(path)
-            found = tuple(map(from_json, described(path, written)["points"]))
-            later = tuple(entry["versions"] for entry in journal if isinstance(entry.get("versions"), dict))
-            return cls(path, found, (begun_with(path), *later), _chunks(journal))
+            points = described(path, written)
+            later = tuple(recorded_versions(entry["versions"]) for entry in journal if "versions" in entry)
+            begun = begun_with(path, journal)
+            digests = {EXPERIMENT: digest(written), VERSIONS: recorded_digest(journal, "begun")}
+            return cls(path, points, (begun, *filter(None, later)), recorded_chunks(journal), digests)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -83,7 +91,7 @@ class Run:
         name = str(self.path)
         return f"corral run {shlex.quote(f'./{name}' if is_registered(name) else name)}"
 
-    @property
+    @cached_property
     def tasks(self) -> list[Task]:
         """All chunks of the run."""
         return tasks(self.points)
@@ -95,13 +103,13 @@ class Run:
     def damaged(self) -> list[Task]:
         """The chunks that exist, but with other bytes than were written."""
         unsound = [task for task in self.tasks if task not in self._sound]
-        return [task for task in unsound if self._known(task) and self._file(task).exists()]
+        return [task for task in unsound if self._known(task) and self._file(task).is_file()]
 
     def done(self, wanted: Sequence[Task] | None = None) -> Iterator[Done]:
         """These chunks (default: all) in order, without missing and damaged ones."""
         for task in self.tasks if wanted is None else wanted:
             if (written := self._bytes(task)) is not None:
-                yield Done(task, unpacked(written), self.journal[file_name(task)]["seconds"])
+                yield Done(task, self._record(task, written), float(self.journal[file_name(task)]["seconds"]))
 
     def records(self, result: Result) -> Iterator[Record]:
         """The replicates of one curve, one chunk at a time."""
@@ -117,13 +125,17 @@ class Run:
 
     @property
     def checksum(self) -> str | None:
-        """The checksum of a complete run, the same on every machine of this kind; None while chunks are missing."""
-        return checksums.checksum(self.path)
+        """The checksum of a complete run, the same on every machine of this kind; None while chunks are missing.
+
+        It follows from the journal and the chunks; the file SHA256SUMS is not trusted.
+        """
+        return digest(self.sums().encode()) if len(self._sound) == len(self.tasks) else None
 
     def sums(self) -> str:
         """The content of SHA256SUMS; the run must be complete."""
+        others = [(name, found) for name, found in self.digests.items() if found is not None]
         chunks = [(f"chunks/{name}", self.journal[name]["sha256"]) for name in map(file_name, self.tasks)]
-        return checksums.listed([(EXPERIMENT, digest((self.path / EXPERIMENT).read_bytes())), *chunks])
+        return checksums.listed([*others, *chunks])
 
     @cached_property
     def _sound(self) -> frozenset[Task]:
@@ -132,10 +144,16 @@ class Run:
     def _bytes(self, task: Task) -> bytes | None:
         known, path = self._known(task), self._file(task)
         with files.usable(self.path):
-            if known is None or not path.exists():
-                return None
-            written = path.read_bytes()
-        return written if digest(written) == known["sha256"] else None
+            written = read_bytes(path) if known else None
+        return written if known and written is not None and digest(written) == known["sha256"] else None
+
+    def _record(self, task: Task, written: bytes) -> Record:
+        try:
+            return unpacked(written, task, self.points[task.point])
+        except ValueError as wrong:
+            raise CorralError(
+                f"{self._file(task)} is not a chunk of this run: {wrong}; delete it to have it played again"
+            ) from None
 
     def _known(self, task: Task) -> dict[str, Any] | None:
         return self.journal.get(file_name(task))
@@ -144,45 +162,33 @@ class Run:
         return self.path / "chunks" / file_name(task)
 
 
-def described(path: Path, written: bytes) -> dict[str, Any]:
-    """The content of experiment.json, checked."""
+def described(path: Path, written: bytes) -> tuple[PointDescription, ...]:
+    """The points in experiment.json, checked."""
     try:
-        found = json.loads(written)
-        if found.get("format") == FORMAT:
-            for point in found["points"]:
-                from_json(point)
-    except (ValueError, KeyError, TypeError, AttributeError):
+        found = from_json(written)
+    except ValueError:
         raise damaged(path) from None
+    if not isinstance(found, dict) or not isinstance(found.get("points"), list) or not found["points"]:
+        raise damaged(path)
     if found.get("format") != FORMAT:
         raise CorralError(f"{path} was written by another version of Corral; choose another folder")
-    return dict(found)
+    points = tuple(read_point(point, f"{path}: points[{number}]") for number, point in enumerate(found["points"]))
+    check_chunks(points)
+    return points
 
 
 def damaged(path: Path) -> CorralError:
-    """The error for a damaged experiment.json."""
-    return CorralError(f"{path / EXPERIMENT} is damaged; run the same experiment with --out {path} again to repair it")
+    """The error for a damaged experiment.json, or a missing one."""
+    how = "damaged" if (path / EXPERIMENT).exists() else "missing"
+    return CorralError(f"{path / EXPERIMENT} is {how}; run the same experiment with --out {path} again to repair it")
 
 
-def begun_with(path: Path) -> dict[str, str]:
+def begun_with(path: Path, journal: list[dict[str, Any]]) -> dict[str, str]:
     """The versions that began a run; empty if they are unknown."""
-    try:
-        found = json.loads((path / VERSIONS).read_bytes())
-    except (OSError, ValueError):
+    written = read_bytes(path / VERSIONS)
+    if written is None or recorded_digest(journal, "begun") not in (None, digest(written)):
         return {}
-    return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
-
-
-def recorded_experiment(journal: list[dict[str, Any]]) -> str | None:
-    """The digest of experiment.json in the journal."""
-    found = [entry["experiment"] for entry in journal if isinstance(entry.get("experiment"), str)]
-    return found[-1] if found else None
-
-
-def _chunks(journal: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The last entry of every chunk."""
-    found = {}
-    for entry in journal:
-        match entry:
-            case {"chunk": str(name), "sha256": str(), "seconds": float() | int()}:
-                found[name] = entry
-    return found
+    try:
+        return recorded_versions(from_json(written))
+    except ValueError:
+        return {}

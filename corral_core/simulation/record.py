@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +28,17 @@ class Record(Rows):
     dropped: Array
 
 
+TYPES: dict[str, type[np.generic]] = {
+    "reward": np.float64,
+    "regret": np.float64,
+    "probabilities": np.float32,
+    "plays": np.int32,
+    "restarts": np.int32,
+    "dropped": np.bool_,
+}
+PER_BASE = ("probabilities", "plays", "restarts", "dropped")
+MOST_BYTES = 2**28  # of a record, so that reading one takes bounded memory
+
 Listener = Callable[[int, int, Record], None]
 """Called at each checkpoint with its number, the plays so far, and the record up to it."""
 
@@ -35,21 +48,28 @@ def checkpoints(horizon: int) -> Array:
     return np.unique(np.ceil(np.linspace(0, horizon, min(CHECKPOINTS, horizon) + 1)[1:]).astype(np.int64))
 
 
+def shapes(rows: int, horizon: int, bases: int) -> dict[str, tuple[int, ...]]:
+    """The shape of every array of a record."""
+    shape = (rows, len(checkpoints(horizon)), bases)
+    return {name: shape if name in PER_BASE else shape[:2] for name in TYPES}
+
+
+def record_bytes(rows: int, horizon: int, bases: int) -> int:
+    """Bytes of a record."""
+    found = shapes(rows, horizon, bases)
+    return sum(math.prod(found[name]) * np.dtype(kind).itemsize for name, kind in TYPES.items())
+
+
 class Recorder:
     """Copies the numbers of the selection at each checkpoint."""
 
     def __init__(self, curve: Curve, rows: int, horizon: int) -> None:
         self.at = checkpoints(horizon)
-        shape = (rows, len(self.at), len(curve.bases))
         self.steps = curve.options.steps
-        self.record = Record(
-            reward=np.zeros(shape[:2]),
-            regret=np.zeros(shape[:2]),
-            probabilities=np.zeros(shape, dtype=np.float32),
-            plays=np.zeros(shape, dtype=np.int32),
-            restarts=np.zeros(shape, dtype=np.int32),
-            dropped=np.zeros(shape, dtype=bool),
-        )
+        arrays: dict[str, Any] = {
+            name: np.zeros(shape, TYPES[name]) for name, shape in shapes(rows, horizon, len(curve.bases)).items()
+        }
+        self.record = Record(**arrays)
 
     def keep(self, checkpoint: int, reward: Array, regret: Array | None, selection: Selection, ticket: Ticket) -> None:
         record = self.record

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
+from corral_core.parsing import shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.meta import Meta
@@ -91,7 +92,7 @@ def try_out(
 ) -> Record:
     """Play a base alone, or a meta-algorithm over several, in an environment: the quickest way to try them out."""
     if preset not in PRESETS:
-        raise CorralError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
+        raise CorralError(f"preset must be {' or '.join(PRESETS)}, not {shown(preset)}")
     for thing in (environment, *(bases if isinstance(bases, Sequence) else [bases]), meta):
         if isinstance(thing, type):
             raise CorralError(f"try_out takes instances: write {thing.__name__}(), not {thing.__name__}")

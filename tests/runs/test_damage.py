@@ -140,10 +140,10 @@ def test_other_versions_do_not_go_on_unless_told_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: str
 ) -> None:
     play(tmp_path)
-    ours = versions.versions()
+    ours = versions.versions([small()])
     other = {**ours, "numpy": "0.9", "corral-linucb": "9", "elsewhere": "1"}  # nothing of corral-linucb is played
-    monkeypatch.setattr(versions, "versions", lambda: other)
-    monkeypatch.setattr(store, "versions", lambda: other)
+    monkeypatch.setattr(versions, "versions", lambda points: other)
+    monkeypatch.setattr(store, "versions", lambda points: other)
     play(tmp_path)  # nothing is missing, so nothing is mixed
     (tmp_path / "SHA256SUMS").unlink()
     (tmp_path / "chunks" / chunks(tmp_path)[0]).unlink()
@@ -220,16 +220,19 @@ def test_damage_to_a_finished_run_is_not_mended_with_other_versions(
 ) -> None:
     play(tmp_path)
     flip(tmp_path / "chunks" / chunks(tmp_path)[0])
-    other = {**versions.versions(), "numpy": "0.9"}
-    monkeypatch.setattr(versions, "versions", lambda: other)
+    other = {**versions.versions([small()]), "numpy": "0.9"}
+    monkeypatch.setattr(versions, "versions", lambda points: other)
     with pytest.raises(CorralError, match="was started with numpy"):
         play(tmp_path)
     assert Run.open(tmp_path).checksum is None
 
 
 def test_versions_that_nobody_knows_any_more_are_others(tmp_path: Path) -> None:
+    """Neither versions.json nor the journal tells them."""
     first = play(tmp_path)
     (tmp_path / "versions.json").write_text("{")
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(b"".join(line for line in journal.read_bytes().splitlines(True) if b"begun" not in line))
     assert_equal(first, Run.open(tmp_path).results())  # what is there can be read
     (tmp_path / "chunks" / chunks(tmp_path)[0]).unlink()
     with pytest.raises(CorralError, match="was started with core unknown"):
@@ -296,8 +299,8 @@ def test_the_library_that_plugins_share_counts_as_a_version(tmp_path: Path, monk
     play(tmp_path / "linear", **linear)
     play(tmp_path / "plain")
     assert Run.open(str(tmp_path / "linear")).versions["corral-kit"] == version("corral-kit")
-    there = versions.versions()
-    monkeypatch.setattr("corral_core.runs.versions.versions", lambda: {**there, "corral-kit": "9.9"})
+    there = versions.versions
+    monkeypatch.setattr(versions, "versions", lambda points: {**there(points), "corral-kit": "9.9"})
     for out in ("linear", "plain"):
         next((tmp_path / out / "chunks").iterdir()).unlink()
     with pytest.raises(CorralError, match=r"was started with corral-kit .* \(now 9\.9\)"):

@@ -89,7 +89,7 @@ def test_the_folder_of_another_run_is_refused(change: dict[str, Any], tmp_path: 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary")
-    with pytest.raises(CorralError, match="is not empty and contains no run"):
+    with pytest.raises(CorralError, match="is not empty and contains no run of this experiment"):
         play(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["diary.txt"]
 
@@ -103,7 +103,7 @@ def test_a_folder_that_was_begun_and_never_used_is_taken(tmp_path: Path) -> None
 def test_chunks_without_their_experiment_are_nobodys(tmp_path: Path) -> None:
     play(tmp_path)
     (tmp_path / "experiment.json").unlink()
-    with pytest.raises(CorralError, match="is not empty and contains no run"):
+    with pytest.raises(CorralError, match="is not empty and contains no run of this experiment"):
         play(tmp_path, seed=2)
 
 

@@ -6,6 +6,7 @@ Also tests `simulation/curve.py` and `simulation/record.py`.
 from __future__ import annotations
 
 import attrs
+import numpy as np
 from corral_heavytail import Tofu
 from corral_linucb import LinUcb, NestedDimension
 
@@ -15,6 +16,7 @@ from corral_core.protocols.meta import Meta
 from corral_core.selection.options import PRESETS
 from corral_core.simulation.curve import Curve
 from corral_core.simulation.memory import bytes_per_row
+from corral_core.simulation.record import TYPES, Record, Recorder, record_bytes, shapes
 
 
 def test_memory_follows_the_policies_that_a_base_leaves() -> None:
@@ -63,3 +65,14 @@ def test_bases_that_share_the_rounds_can_leave_more_policies_than_one_that_has_a
 
     one, eight = (needed(bases, "paper") - needed(bases, "practice") for bases in (1, 8))
     assert 4 * one < eight < 8 * one
+
+
+def test_every_array_of_a_record_has_its_type_and_size() -> None:
+    """A chunk that is read is checked against them."""
+    assert tuple(TYPES) == tuple(Record.names)
+    curve = Curve("ucb", (LinUcb(),), ("linucb",), None, PRESETS["practice"])
+    record = Recorder(curve, rows=3, horizon=500).record
+    assert {name: (value.shape, value.dtype) for name, value in record.to_arrays().items()} == {
+        name: (shape, np.dtype(TYPES[name])) for name, shape in shapes(3, 500, 1).items()
+    }
+    assert record.nbytes == record_bytes(3, 500, 1)

@@ -6,7 +6,8 @@
 
 Unknown values are empty, in Parquet null: a regret that the environment does not report, the meta of a base alone, the
 error of a single replicate, a mean over replicates that are not all finite. Values are those of the run to the last
-bit. Chunks are read one after the other, so memory does not grow with the number of replicates.
+bit. Chunks are read one after the other, so memory does not grow with the number of replicates. In CSV, a text that
+begins with =, +, -, @, a tab or a carriage return gets an apostrophe in front, because spreadsheets run such cells.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import attrs
 import numpy as np
 
 from corral_core import Array, CorralError, Result, Run
+from corral_core.parsing import shown
 from corral_core.runs import files
 from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.results import Fold
@@ -56,6 +58,7 @@ TABLES = {
         "high": "float64",
     },
 }
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a formula begins in a spreadsheet
 LINES = 2**16  # of a CSV file that are written at a time
 
 Columns = dict[str, Array]
@@ -99,7 +102,7 @@ def export(
 def _wanted(formats: Sequence[str] | None) -> list[str]:
     for name in formats or ():
         if name not in FORMATS:
-            raise CorralError(f"there is no format {name!r}{suggestion(name, FORMATS)}")
+            raise CorralError(f"there is no format {shown(name)}{suggestion(name, FORMATS)}")
     try:
         import_module("pyarrow.parquet")
     except ImportError:
@@ -194,6 +197,11 @@ def _summary(result: Result, level: float) -> Columns:
     }
 
 
+def _cells(column: Array) -> list[Any]:
+    """The cells of a column. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in column.tolist()]
+
+
 class _Csv:
     """Lines of text, with numbers as `repr` writes them, so that they are read back unchanged."""
 
@@ -207,7 +215,7 @@ class _Csv:
         count = len(columns["experiment"])
         for begin in range(0, count, LINES):
             self._writer.writerows(
-                zip(*(each[begin : begin + LINES].tolist() for each in columns.values()), strict=True)
+                zip(*(_cells(each[begin : begin + LINES]) for each in columns.values()), strict=True)
             )
         self.rows += count
 

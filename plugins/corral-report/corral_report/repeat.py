@@ -46,13 +46,13 @@ def experiment_files(sources: Sequence[Source], name: str) -> dict[str, str]:
     if len(sources) > 1 and (whole := _swept(sources)) is not None:
         return {f"{slug(name)}.toml": to_toml(whole)}
     if len(sources) == 1:
-        return {f"{slug(name)}.toml": to_toml(sources[0])}
-    return {f"{slug(name)}-{number}.toml": to_toml(source) for number, source in enumerate(sources, 1)}
+        return {f"{slug(name)}.toml": to_toml(_without(sources[0], "at"))}
+    return {f"{slug(name)}-{number}.toml": to_toml(_without(each, "at")) for number, each in enumerate(sources, 1)}
 
 
 def slug(name: str) -> str:
     """The name as a file name that is safe in every shell."""
-    return re.sub(r"[^A-Za-z0-9.=_+-]+", "-", name).strip("-.") or "experiment"
+    return re.sub(r"[^A-Za-z0-9.=_+-]+", "-", name).strip("-.")[:80] or "experiment"
 
 
 def _plain(source: Mapping[str, Any]) -> Source:

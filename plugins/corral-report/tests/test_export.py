@@ -273,3 +273,16 @@ def test_for_programs(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[st
     found = json.loads(capsys.readouterr().out)
     assert found["files"][2] == {"path": str(tmp_path / "out" / "summary.csv"), "rows": 4}
     assert (found["chunks"], found["chunks_of_all"]) == (12, 12)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\tx"])
+def test_text_that_a_spreadsheet_would_run_is_made_harmless(name: str, tmp_path: Path) -> None:
+    """In CSV, which spreadsheets open; negative numbers stay numbers, and Parquet has the text as it is."""
+    changed = {"name": name, "environment": {"name": "gaussian-arms", "low": -9.0, "high": -1.0, "means": [-2.0, -8.0]}}
+    runner.run_experiment(Experiment([parse_point({**SOURCE, **changed})]), engine="serial", out=tmp_path / "run")
+    export(Run.open(tmp_path / "run"), tmp_path / "out")
+    for table in TABLES:
+        assert {row["experiment"] for row in read_csv(tmp_path / "out" / f"{table}.csv")} == {f"'{name}"}
+        for row in READ["parquet"](tmp_path / "out" / f"{table}.parquet"):
+            assert row["experiment"] == name
+    assert any(row["reward"] < 0 for row in read_csv(tmp_path / "out" / "curves.csv"))

@@ -16,6 +16,7 @@ from corral_report.reproduce_report import counted, to_json, write
 from corral_core import CorralError, run_experiment
 from corral_core.cli import main
 from corral_core.registry.known import PROVIDED
+from corral_core.runs.checksums import digest
 
 EXPERIMENT = """
 name = "tiny"
@@ -143,7 +144,10 @@ def test_other_versions_are_seen_before_anything_is_played(tiny: str, tmp_path: 
     for name in ("tiny", "tiny-2"):
         next((tmp_path / "out" / "runs" / name / "chunks").glob("*.npz")).unlink()
     begun = tmp_path / "out" / "runs" / "tiny-2" / "versions.json"
-    begun.write_text(json.dumps({**json.loads(begun.read_text("utf-8")), "numpy": "0.1"}), encoding="utf-8")
+    written = begun.read_bytes()
+    begun.write_text(json.dumps({**json.loads(written), "numpy": "0.1"}), encoding="utf-8")
+    journal = begun.with_name("journal.jsonl")
+    journal.write_text(journal.read_text("utf-8").replace(digest(written), digest(begun.read_bytes())), "utf-8")
     told: list[str] = []
     with pytest.raises(CorralError, match=r"was started with numpy 0\.1"):
         reproduce(planned, tmp_path / "out", workers=1, tell=told.append)

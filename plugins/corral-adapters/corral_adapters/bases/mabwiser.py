@@ -28,7 +28,7 @@ from numpy.random import Generator
 
 from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
 from corral_core import CorralError, Lifted, Problem, parameter
-from corral_core.parsing import check_keys
+from corral_core.parsing import check_keys, shown
 from corral_core.suggestions import suggestion
 
 
@@ -81,7 +81,7 @@ class MabWiser(Lifted):
         mab = library("mabwiser.mab", "mabwiser")
         policies = _policies(mab)
         if self.algorithm not in policies:
-            raise CorralError(f"mabwiser has no policy {self.algorithm!r}{suggestion(self.algorithm, policies)}")
+            raise CorralError(f"mabwiser has no policy {shown(self.algorithm)}{suggestion(self.algorithm, policies)}")
         who = f"mabwiser: {self.algorithm}"
         arms = arms_in(problem, who, contextual=self.algorithm.startswith("Lin"))
         if self.ready is not None:

@@ -85,7 +85,7 @@ class River(Lifted):
     def _made(self, bandit: Any, who: str) -> Any:
         policies = _policies(bandit)
         if self.algorithm not in policies:
-            raise CorralError(f"river has no policy {self.algorithm!r}{suggestion(self.algorithm, policies)}")
+            raise CorralError(f"river has no policy {shown(self.algorithm)}{suggestion(self.algorithm, policies)}")
         kind = policies[self.algorithm]
         taken = {name: each for name, each in inspect.signature(kind).parameters.items() if name != "seed"}
         check_keys(self.settings, taken, who)

@@ -42,6 +42,7 @@ def plot(
     import json
 
     from corral_core import CorralError, Run
+    from corral_core.parsing import shown
     from corral_core.suggestions import suggestion
     from corral_core.terminal import say, show_table
     from corral_report.figures import FORMATS, album, save
@@ -50,7 +51,7 @@ def plot(
     formats = list(dict.fromkeys(format_ or ["png"]))
     for each in formats:
         if each not in FORMATS:
-            raise CorralError(f"there is no format {each!r}{suggestion(each, FORMATS)}")
+            raise CorralError(f"there is no format {shown(each)}{suggestion(each, FORMATS)}")
     if not (LEAST[0] <= width <= MOST and LEAST[1] <= height <= MOST):
         raise CorralError(
             f"--width must be {LEAST[0]:g} to {MOST:g} inches and --height {LEAST[1]:g} to {MOST:g}, "

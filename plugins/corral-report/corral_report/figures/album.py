@@ -9,6 +9,8 @@ import attrs
 from matplotlib.figure import Figure
 
 from corral_core import CorralError, Result, Run
+from corral_core.errors import shortened
+from corral_core.parsing import shown
 from corral_core.runs.description import PointDescription
 from corral_core.suggestions import suggestion
 from corral_report.figures.bases import constant, plays_figure, probabilities_figure
@@ -44,7 +46,7 @@ def album(
     """
     for kind in kinds:
         if kind not in KINDS:
-            raise CorralError(f"there is no picture {kind!r}{suggestion(kind, KINDS)}")
+            raise CorralError(f"there is no picture {shown(kind)}{suggestion(kind, KINDS)}")
     results = _chosen(run, curves)
     check_band(results, band, scale)
     _possible(kinds, results)
@@ -107,10 +109,10 @@ def _chosen(run: Run, curves: Sequence[str]) -> list[Result]:
     names = list(dict.fromkeys(curve.name for point in run.points for curve in point.curves))
     for name in curves:
         if name not in names:
-            raise CorralError(f"{run.path} has no curve {name!r}{suggestion(name, names)}")
+            raise CorralError(f"{run.path} has no curve {shown(name)}{suggestion(name, names)}")
     if chosen := [result for result in results if not curves or result.curve.name in curves]:
         return chosen
-    raise CorralError(f"{run.path} contains nothing of {', '.join(curves)} yet; corral run resumes it")
+    raise CorralError(f"{run.path} contains nothing of {shortened(', '.join(curves))} yet; corral run resumes it")
 
 
 def _possible(kinds: Sequence[str], results: Sequence[Result]) -> None:

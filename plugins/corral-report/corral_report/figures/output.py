@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from corral_core import CorralError
+from corral_core.parsing import shown
 from corral_core.runs import files
 from corral_core.suggestions import suggestion
 from corral_report.figures.style import INK, fixed_style
@@ -27,7 +28,7 @@ def save(figure: Figure, path: Path) -> None:
     """Write a figure; the extension sets the format: .png, .svg or .pdf."""
     kind = path.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
-        raise CorralError(f"{path} cannot be drawn: there is no format {kind!r}{suggestion(kind, FORMATS)}")
+        raise CorralError(f"{path} cannot be drawn: there is no format {shown(kind)}{suggestion(kind, FORMATS)}")
     written = _bytes(figure, kind)
     with files.usable(path):
         path.parent.mkdir(parents=True, exist_ok=True)

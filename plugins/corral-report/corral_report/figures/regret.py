@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from corral_core import Array, CorralError, Result, Run
+from corral_core.parsing import shown
 from corral_core.runs.standard_errors import Moments
 from corral_core.suggestions import suggestion
 from corral_core.terminal import number
@@ -134,7 +135,7 @@ def check_band(results: Sequence[Result], band: str, scale: float) -> None:
     if not results:
         raise CorralError("there is no curve to draw")
     if band not in BANDS:
-        raise CorralError(f"there is no band {band!r}{suggestion(band, BANDS)}")
+        raise CorralError(f"there is no band {shown(band)}{suggestion(band, BANDS)}")
     if not (np.isfinite(scale) and scale > 0):
         raise CorralError(f"the scale of a band must be positive and finite, not {scale}")
     if scale != 1 and band in ("quantiles", "none"):
