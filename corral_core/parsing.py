@@ -99,13 +99,16 @@ def _choices(kind: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """What the user wrote, shortened if it is long."""
+    """What the user wrote, in one line, shortened if it is long."""
     try:
-        return shortened(repr(value[:60] if isinstance(value, (str, bytes, list, tuple)) else value), 60)
+        text = repr(value[:60] if isinstance(value, (str, bytes, list, tuple)) else value)
     except ValueError:  # Python refuses to print thousands of digits
         return "a number with thousands of digits"
     except RecursionError:
         return "something very deep"
+    except Exception:  # `repr` of somebody's class may raise anything
+        return "something that cannot be printed"
+    return shortened(" ".join(text.splitlines()), 60)
 
 
 def _first(problem: Exception) -> str:

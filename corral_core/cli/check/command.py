@@ -164,10 +164,11 @@ def _hint(names: list[str]) -> None:
 def _expected(given: list[str]) -> dict[str, str]:
     from corral_core.checks.cases import expectations
     from corral_core.errors import CorralError
+    from corral_core.parsing import shown
 
     for each in given:
         if not each.partition("=")[2].strip():
-            raise CorralError(f"--expect must be CHECK=REASON, the name of a check and why it fails, not {each!r}")
+            raise CorralError(f"--expect must be CHECK=REASON, the name of a check and why it fails, not {shown(each)}")
     return expectations(dict(each.split("=", 1) for each in given))
 
 
