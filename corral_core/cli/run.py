@@ -84,6 +84,7 @@ def run(
     with reserved_output(as_json):
         with _workers_ahead(engine, workers, only):
             loaded, out = _experiment(experiment, out, **changed)
+            _check_stall(engine, stall)
             again = replay_command(experiment, out, changed)
             if only is not None:
                 out, failed, results = None, *play_only(loaded, only, debug)
@@ -112,6 +113,14 @@ def _check(engine: str, workers: int | None) -> None:
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     get_registry().get("engine", engine)
+
+
+def _check_stall(engine: str, stall: float | None) -> None:
+    """Refuse what the engine cannot do before anything is shown. It imports numpy, so workers are started first."""
+    if stall is not None:
+        from corral_core.runs.runner import engine_of
+
+        engine_of(engine, 1, stall)
 
 
 def _workers_ahead(engine: str, workers: int | None, only: str | None) -> AbstractContextManager[None]:

@@ -51,11 +51,11 @@ def run_experiment(
     lost: list[Lost] = []
     if out is None:
         alone = stall is None and (workers == 1 or len(everything) == 1)
-        hired = _engine("serial" if engine == "processes" and alone else engine, workers, stall)
+        hired = engine_of("serial" if engine == "processes" and alone else engine, workers, stall)
         with watch:
             results = gather(described, in_order(_played(hired, experiment.points, everything, watch, lost)))
         return complete_curves(results, described, lost, everything)
-    hired = _engine(engine, workers, stall)
+    hired = engine_of(engine, workers, stall)
     with folder(Path(out), experiment, described) as kept:
         before = kept.found
         there = set(before.finished())
@@ -77,7 +77,7 @@ def run_experiment(
         return kept.complete().results()
 
 
-def _engine(name: str, workers: int | None, stall: float | None) -> tuple[str, Engine]:
+def engine_of(name: str, workers: int | None, stall: float | None) -> tuple[str, Engine]:
     """An engine and its name; one that cannot do what is wanted of it is refused."""
     if stall is not None and not 0 < stall < math.inf:
         raise CorralError(f"stall must be a positive number of seconds, not {stall:g}")
