@@ -16,7 +16,7 @@ from corral_core.checks.cases import checks_of
 from corral_core.checks.names import Subject, subjects_of
 from corral_core.checks.plan import Job
 from corral_core.checks.rules import Checks, Outcome, Status, why_expected
-from corral_core.engines.workers import Died, Worker, hire
+from corral_core.engines.workers import Died, Staff, Worker
 
 Said = tuple[Status, str]  # a result, and why
 Outcomes = Generator[Outcome, None, None]
@@ -69,9 +69,7 @@ class _Crew:
         self._jobs, self._expected = jobs, dict(expected)
         self._waiting = deque(range(len(jobs)))
         self._heard: list[queue.SimpleQueue[Said | BaseException]] = [queue.SimpleQueue() for _ in jobs]
-        self._workers: set[Worker] = set()
-        self._changing = threading.Lock()
-        self._stopped = False
+        self._staff = Staff()
         for _ in range(size):
             threading.Thread(target=self._attend, daemon=True).start()
 
@@ -84,14 +82,11 @@ class _Crew:
 
     def stop(self) -> None:
         """Kill every worker, whatever it is doing."""
-        with self._changing:
-            self._stopped = True
-            for worker in self._workers:
-                worker.stop()
+        self._staff.stop()
 
     def _attend(self) -> None:
         worker = None
-        while self._waiting and not self._stopped:
+        while self._waiting and not self._staff.stopped:
             try:
                 number = self._waiting.popleft()
             except IndexError:
@@ -100,23 +95,23 @@ class _Crew:
                 worker = self._do(self._jobs[number], worker, self._heard[number].put)
             except BaseException as raised:
                 self._heard[number].put(raised)
-                self._dismiss(worker)
+                self._staff.dismiss(worker)
                 worker = None
-        self._dismiss(worker)
+        self._staff.dismiss(worker)
 
     def _do(self, job: Job, worker: Worker | None, put: Callable[[Said], None]) -> Worker | None:
         """Run the checks of a job. Returns the worker, if it is still alive."""
         left, failed = list(job.checks), ""
-        while left and not failed and not self._stopped:
+        while left and not failed and not self._staff.stopped:
             try:
-                worker = worker or self._hire()
+                worker = worker or self._staff.hire()
                 names = [check.name for check in left]
                 for said in worker.call(check_case, job.name, job.subject, job.number, names, self._expected):
                     if said is not None:  # the last one is what `check_case` returns
                         put(said)
                         del left[0]
             except Died as died:
-                self._dismiss(worker)
+                self._staff.dismiss(worker)
                 worker = None
                 if left:
                     check = left.pop(0)
@@ -126,17 +121,3 @@ class _Crew:
         for _ in left:
             put(("not run", f"because {failed} failed"))
         return worker
-
-    def _hire(self) -> Worker:
-        with self._changing:
-            if self._stopped:
-                raise Died("is no longer needed")
-            worker = hire()
-            self._workers.add(worker)
-            return worker
-
-    def _dismiss(self, worker: Worker | None) -> None:
-        with self._changing:
-            if worker in self._workers:
-                self._workers.discard(worker)
-                worker.kill()

@@ -14,6 +14,7 @@ import attrs
 from numpy.random import Generator, SeedSequence, default_rng
 
 from corral_core.errors import CorralError, shortened
+from corral_core.experiments.checking import Recorded
 from corral_core.experiments.point import Point
 from corral_core.simulation.record import Listener, Record
 from corral_core.simulation.simulate import simulate
@@ -48,17 +49,11 @@ class Task:
         return f"curve {shortened(self.curve)}, chunk {self.chunk_number + 1}{point}"
 
 
-class Cut(Protocol):
+class Cut(Recorded, Protocol):
     """What is cut into chunks: a point, or its description in a run's folder."""
 
     @property
     def names(self) -> list[str]: ...
-    @property
-    def horizon(self) -> int: ...
-    @property
-    def replicates(self) -> int: ...
-    @property
-    def chunk_size(self) -> int: ...
 
 
 def check_chunks(points: Sequence[Cut]) -> None:

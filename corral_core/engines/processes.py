@@ -14,7 +14,7 @@ from corral_core.engines.chunks import Task
 from corral_core.engines.engine import Done, Engine, GivenUp, Lost, run_task
 from corral_core.engines.progress import Progress, Watch
 from corral_core.engines.stalls import Stalls, in_words, tick
-from corral_core.engines.workers import Died, Worker, hire
+from corral_core.engines.workers import Died, Staff, Worker
 from corral_core.experiments.point import Point, parse_point
 from corral_core.simulation.memory import bytes_per_row
 
@@ -81,9 +81,8 @@ class _Team:
         self._at_work: dict[Task, Worker] = {}
         self._stalled: set[Task] = set()
         self._waiting = deque(longest_first(points, tasks))
-        self._workers: set[Worker] = set()
+        self._staff = Staff()
         self._changing = threading.Lock()
-        self._stopped = False
         # Short, so that results cannot pile up if the disk is slow.
         self._heard: queue.Queue[Heard | None] = queue.Queue(size)
         # Daemons: Python does not wait for them, even if a second interrupt arrives during the first.
@@ -110,10 +109,7 @@ class _Team:
 
     def stop(self) -> None:
         """Kill every worker, whatever it is doing."""
-        with self._changing:
-            self._stopped = True
-            for worker in self._workers:
-                worker.stop()
+        self._staff.stop()
         while any(thread.is_alive() for thread in self._threads):
             with contextlib.suppress(queue.Empty):  # a thread may be waiting for room in the queue
                 self._heard.get(timeout=0.01)
@@ -122,7 +118,7 @@ class _Team:
         """The thread of one worker. A worker that dies is replaced, and its task is retried once."""
         worker = None
         try:
-            while not self._stopped:
+            while not self._staff.stopped:
                 try:
                     task = self._waiting.popleft()
                 except IndexError:
@@ -132,13 +128,13 @@ class _Team:
                     continue
                 for attempt in (1, 2):
                     try:
-                        worker = worker or self._hire()
+                        worker = worker or self._staff.hire()
                         self._call(worker, task)
                         break
                     except Died as died:
-                        self._dismiss(worker)
+                        self._staff.dismiss(worker)
                         worker = None
-                        if self._stopped:
+                        if self._staff.stopped:
                             return
                         hung = self._hung(task)
                         if attempt == 1:
@@ -150,7 +146,7 @@ class _Team:
         except BaseException as raised:
             self._heard.put(raised)
         finally:
-            self._dismiss(worker)
+            self._staff.dismiss(worker)
             self._heard.put(None)
 
     def _call(self, worker: Worker, task: Task) -> None:
@@ -184,17 +180,3 @@ class _Team:
                 return ""
             self._stalled.discard(task)
             return f"made no progress for {in_words(self._stall)} and was killed"
-
-    def _hire(self) -> Worker:
-        with self._changing:
-            if self._stopped:
-                raise Died("is no longer needed")
-            worker = hire()
-            self._workers.add(worker)
-            return worker
-
-    def _dismiss(self, worker: Worker | None) -> None:
-        with self._changing:
-            if worker in self._workers:
-                self._workers.discard(worker)
-                worker.kill()

@@ -138,6 +138,38 @@ def hire() -> Worker:
     return _spare.pop() if _spare else Worker()
 
 
+class Staff:
+    """Workers that threads hire and dismiss, until one call stops them all."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._workers: set[Worker] = set()
+        self._changing = threading.Lock()
+
+    def hire(self) -> Worker:
+        """One more worker; raises `Died` once they were stopped."""
+        with self._changing:
+            if self.stopped:
+                raise Died("is no longer needed")
+            worker = hire()
+            self._workers.add(worker)
+            return worker
+
+    def dismiss(self, worker: Worker | None) -> None:
+        """Kill a worker, if it was hired here, and wait until it has ended."""
+        with self._changing:
+            if worker in self._workers:
+                self._workers.discard(worker)
+                worker.kill()
+
+    def stop(self) -> None:
+        """Kill every worker, whatever it is doing; no other can be hired."""
+        with self._changing:
+            self.stopped = True
+            for worker in self._workers:
+                worker.stop()
+
+
 def serve(calls: IO[bytes], answers: IO[bytes]) -> None:
     """In a worker: answer calls until the parent is gone."""
     keep_freed_memory()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from corral_core.checks import workers
 from corral_core.checks.names import subjects_of
 from corral_core.checks.plan import Job, jobs_of
 from corral_core.checks.rules import Outcome
@@ -94,7 +93,7 @@ def test_one_who_stops_listening_leaves_no_worker_behind(monkeypatch: pytest.Mon
         hired.append(Worker())
         return hired[-1]
 
-    monkeypatch.setattr(workers, "hire", hire)
+    monkeypatch.setattr("corral_core.engines.workers.hire", hire)
     running = outcomes_of(jobs("core"), {}, 2)
     next(running)
     running.close()

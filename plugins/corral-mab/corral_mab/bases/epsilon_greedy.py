@@ -21,15 +21,16 @@ True
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
-from corral_core import Array, Base, Bound, Feedback, Observation, Problem, Rows, Term, fitted, knob, parameter
+from corral_core import Array, Bound, Feedback, Observation, Rows, Term, fitted, knob
 from corral_core.bases.policies import arm_type
+from corral_mab.bases.bounded import NeedsBoundedRewards
 from corral_mab.bases.means import Means, observe
 
 LEAST = 1e-30  # keeps a rate from rounding to zero in single precision
@@ -48,7 +49,7 @@ class EpsilonGreedyPolicy(Rows):
 
 
 @attrs.frozen
-class EpsilonGreedy(Base):
+class EpsilonGreedy(NeedsBoundedRewards):
     """Explores with probability c/s, otherwise plays the arm with the largest mean."""
 
     name: ClassVar[str] = "epsilon-greedy"
@@ -60,18 +61,6 @@ class EpsilonGreedy(Base):
     c: float = knob(1.0, help="exploration: in state s, a random arm with probability min(1, c/s)", validator=gt(0))
     arms: int = fitted(help="number of arms K", validator=ge(1))
     noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
-    low: float = fitted(help="lowest mean reward")
-    high: float = fitted(help="highest mean reward")
-    changing: bool = fitted(help="whether contexts change; then there is no bound")
-    bounded: bool | None = parameter(
-        None, help="whether every reward lies in [low, high]; if not, there is no bound (default: from the environment)"
-    )
-
-    def resolve(self, problem: Problem) -> Self:
-        fit = super().resolve(problem)
-        if fit.bounded is not None:
-            return fit
-        return attrs.evolve(fit, bounded=problem.pays_within(fit.low, fit.high))
 
     def init(self, given: Any, rng: Generator) -> EpsilonGreedyState:
         rows = len(given)
@@ -96,7 +85,7 @@ class EpsilonGreedy(Base):
         state.greedy[rows] = state.means.mean.take(rows, axis=0).argmax(axis=1)
 
     def bound(self, delta: float) -> Bound | None:
-        if self.changing or not self.bounded:
+        if not self.has_bound:
             return None
         span, log = self.high - self.low, math.log(1 / delta)
         if self.arms <= 2:

@@ -22,14 +22,15 @@ True
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from attrs.validators import ge
 from numpy.random import Generator
 
-from corral_core import Array, Base, Bound, Feedback, Observation, Problem, Rows, Term, fitted, parameter
+from corral_core import Array, Bound, Feedback, Observation, Rows, Term, fitted
+from corral_mab.bases.bounded import NeedsBoundedRewards
 
 
 class Exp3State(Rows):
@@ -47,7 +48,7 @@ class Exp3Decision(Rows):
 
 
 @attrs.frozen
-class Exp3(Base):
+class Exp3(NeedsBoundedRewards):
     """Exponential weights with importance-weighted losses."""
 
     name: ClassVar[str] = "exp3"
@@ -58,19 +59,7 @@ class Exp3(Base):
     implicit: ClassVar[float] = 0.0  # multiple of the rate that is added to the probability
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
-    low: float = fitted(help="lowest mean reward")
-    high: float = fitted(help="highest mean reward")
     noise: float = fitted(help="sub-Gaussian scale of the rewards", validator=ge(0))
-    changing: bool = fitted(help="whether contexts change; then there is no bound")
-    bounded: bool | None = parameter(
-        None, help="whether every reward lies in [low, high]; if not, there is no bound (default: from the environment)"
-    )
-
-    def resolve(self, problem: Problem) -> Self:
-        fit = super().resolve(problem)
-        if fit.bounded is not None:
-            return fit
-        return attrs.evolve(fit, bounded=problem.pays_within(fit.low, fit.high))
 
     def init(self, given: Any, rng: Generator) -> Exp3State:
         return Exp3State(np.zeros((len(given), self.arms)), np.zeros(len(given)))
@@ -98,7 +87,7 @@ class Exp3(Base):
         state.played[rows] += 1
 
     def bound(self, delta: float) -> Bound | None:
-        if self.changing or not self.bounded:
+        if not self.has_bound:
             return None
         arms, span = self.arms, self.high - self.low
         log = max(math.log(arms), math.log(2))
