@@ -21,7 +21,8 @@ Units = Literal["range", "raw"]
 
 
 def _clip(options: Options, field: attrs.Attribute[Any], clip: Any) -> None:
-    if not isinstance(clip, str) and not (len(clip) == 2 and -math.inf < clip[0] < clip[1] < math.inf):
+    known = clip in ("auto", "none") if isinstance(clip, str) else len(clip) == 2
+    if not known or (not isinstance(clip, str) and not -math.inf < clip[0] < clip[1] < math.inf):
         raise ValueError(f'clip must be [low, high] with low below high, "auto" or "none", not {clip!r}'[:160])
 
 

@@ -152,6 +152,9 @@ class Selection:
                 return self._next(observation)
             except SetAside:
                 self._round = None
+            except Exception:  # without its first step, the round must not continue
+                self._round = None
+                raise
 
     def _continued(self, ticket: Ticket, observation: Observation) -> Ticket:
         """The ticket after another step of its episode."""
@@ -287,7 +290,7 @@ class Selection:
             try:
                 self._call(at, part.block.player.learn, ticket.step, learners, learned, self.rng)
             except SetAside:
-                continue
+                self._round = None  # its second step would play the base again
 
     def _weighted(self, ticket: Ticket, part: Part, reward: Array) -> Array:
         """Importance-weighted rewards: high - (high - reward)/p for the played base, high for the others."""
@@ -313,7 +316,7 @@ class Selection:
                 try:
                     self._call(at, block.player.restart, learners, self.rng)
                 except SetAside:
-                    continue
+                    self._round = None
 
     def _call(self, at: Array, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a base for the learners at these places. If it raises and other bases are left, it is set aside."""
