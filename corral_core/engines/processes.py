@@ -16,6 +16,7 @@ from corral_core.engines.progress import Progress, Watch
 from corral_core.engines.stalls import Stalls, in_words, tick
 from corral_core.engines.workers import Died, Staff, Worker
 from corral_core.experiments.point import Point, parse_point
+from corral_core.simulation.curve import Curve
 from corral_core.simulation.memory import bytes_per_row
 
 _points: dict[int, Point] = {}
@@ -59,12 +60,15 @@ class Processes(Engine):
 
 def longest_first(points: Sequence[Point], tasks: Sequence[Task]) -> list[Task]:
     """Tasks with most plays first, then most memory (these take longest), so that no worker idles at the end."""
-    sizes = {
-        (number, curve.name): bytes_per_row(point.environment, [curve], point.horizon)
-        for number, point in enumerate(points)
-        for curve in point.curves
-    }
+    sizes = {(number, curve.name): _size(point, curve) for number, point in enumerate(points) for curve in point.curves}
     return sorted(tasks, key=lambda task: (-task.work, -sizes[task.point, task.curve]))
+
+
+def _size(point: Point, curve: Curve) -> int:
+    try:
+        return bytes_per_row(point.environment, [curve], point.horizon)
+    except Exception:  # a bug of a plugin: the curve fails in its worker, and says so there
+        return 0
 
 
 Heard = Progress | Done | Lost | str | BaseException

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, place, reason
 from corral_core.experiments.checking import (
     KEYS,
     check_name,
@@ -143,3 +143,5 @@ def _check(curves: list[Curve], problem: Problem, horizon: int, where: str) -> N
                 curve.meta.init(1, curve.told(problem, horizon))
         except CorralError as refused:
             raise CorralError(f"{where}: {refused}") from None
+        except Exception as bug:
+            raise CorralError(f"{where}: the curve {curve.name} cannot be set up: {reason(bug)}{place(bug)}") from bug

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+import pytest
 from corral_heavytail import Tofu
 from corral_linucb import LinUcb, NestedDimension
+from corral_mab import BernoulliArms, Ucb
 
 from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform
@@ -76,3 +78,18 @@ def test_every_array_of_a_record_has_its_type_and_size() -> None:
         name: (shape, np.dtype(TYPES[name])) for name, shape in shapes(3, 500, 1).items()
     }
     assert record.nbytes == record_bytes(3, 500, 1)
+
+
+@pytest.mark.parametrize("method", ["init", "policy"])
+def test_a_base_that_raises_at_once_is_left_to_its_own_curve(method: str) -> None:
+    """The estimate of memory calls it in the command, where an exception would end the other curves, too."""
+
+    def fails(self, *_):
+        raise ZeroDivisionError("a bug of the author's")
+
+    broken = attrs.frozen(type("Broken", (Ucb,), {method: fails, "name": "broken"}))()
+    world = BernoulliArms(arms=3)
+    problem = attrs.evolve(world.problem, horizon=100, delta=0.01)
+    bases = [base.resolve(problem) for base in (broken, Ucb())]
+    curves = [Curve(base.name, (base,), (base.name,), None, PRESETS["paper"]) for base in bases]
+    assert bytes_per_row(world, curves, 100) == bytes_per_row(world, curves[1:], 100)
