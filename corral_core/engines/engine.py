@@ -40,7 +40,7 @@ def run_task(point: Point, task: Task, played: Callable[[Progress], None] = lamb
     try:
         return play_task(point, task, played)
     except Exception as error:
-        if has_called(error, _report.__code__):  # whoever listens has raised, not a plugin
+        if has_called(error, _report.__code__):  # the listener has raised, not a plugin
             raise
         return lost_by(error, point, task)
 

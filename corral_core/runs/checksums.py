@@ -2,7 +2,7 @@
 
 `SHA256SUMS` has the format that `sha256sum -c` reads. It is the same for every complete run of an experiment with the
 same versions and code on the same kind of machine, so its own digest is the checksum of the run. It follows from the
-journal: nobody trusts the file, and the next `corral run` mends one that differs.
+journal: the file is never trusted, and the next `corral run` mends one that differs.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _sentence(first: Lost, lost: int, wanted: int, resume: str | None) -> str:
 
 
 def _noted(error: RunFailed) -> RunFailed:
-    """With the tracebacks as notes, which Python shows below an exception that nobody catches."""
+    """With the tracebacks as notes, which Python shows below an uncaught exception."""
     for each in error.lost:
         if each.failure and each.failure.traceback:
             error.add_note(f"In {each.task.words}:\n{each.failure.traceback}")

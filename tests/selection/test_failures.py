@@ -205,3 +205,15 @@ def test_an_interrupt_is_not_a_failure_of_the_base() -> None:
     with pytest.raises(KeyboardInterrupt):
         play(chosen, 100)
     assert chosen.set_aside == {}
+
+
+@pytest.mark.parametrize("preset", ["paper", "theory"])
+def test_a_base_that_fails_to_learn_is_not_played_in_the_second_step(preset: str) -> None:
+    chosen = selection([failing("learn", 0), EpsilonGreedy(c=5)], Uniform(), 1, PRESETS[preset])
+    ticket = chosen.ask()[1]
+    while ticket.chosen[0] == 1:
+        chosen.tell(ticket, 1.0)
+        ticket = chosen.ask()[1]
+    with pytest.warns(RuntimeWarning, match="failing failed"):
+        chosen.tell(ticket, 1.0)
+    assert chosen.ask()[1].chosen.tolist() == [1]
