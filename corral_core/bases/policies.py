@@ -15,6 +15,18 @@ class Pick(Rows):
     arm: Array
 
 
+class Indices(Rows):
+    """The policy of a base that plays the available arm with the largest index, kept where arms may be masked."""
+
+    index: Array  # (rows, arms)
+
+
+def best_arm(index: Array, mask: Array | None = None) -> Array:
+    """The arm with the largest (rows, arms) index among those available; the lowest of several that tie."""
+    found: Array = (index if mask is None else np.where(mask, index, -np.inf)).argmax(axis=1)
+    return found
+
+
 class InForce(Rows):
     """A policy that stays in force for many plays, and whether it has been asked for, which `changed` reports."""
 

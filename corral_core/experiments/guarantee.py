@@ -93,8 +93,8 @@ def _guarantee(point: Point, curve: Curve, meta: Corral | Exp3P, told: MetaProbl
         if bound is None or bound.leading is None:
             continue
         c, alpha = bound.leading
-        linear = sum(term.c for term in bound.shape if term.alpha >= 1) * told.horizon
-        literal = Term((float(bound(told.horizon)) - linear) / told.horizon**alpha, alpha)
+        linear = sum(term.c for term in bound.shape if term.alpha >= 1) * told.rounds
+        literal = Term((float(bound(told.rounds)) - linear) / told.rounds**alpha, alpha)
         values = [(_value(meta, told, rate, term) + linear) * unit for term in (Term(c, alpha), literal)]
         promises.setdefault((alpha, values[0], values[1]), []).append(label)
     return Guarantee(
@@ -114,7 +114,7 @@ def _row(meta: Corral | Exp3P, told: MetaProblem) -> str:
 
 def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> float:
     order = corral_guarantee if isinstance(meta, Corral) else exp3p_guarantee
-    return order(told.bases, told.horizon, rate, term)
+    return order(told.bases, told.rounds, rate, term)
 
 
 def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: MetaProblem) -> Iterator[Condition]:
@@ -125,7 +125,7 @@ def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: Meta
     if isinstance(meta, Corral):
         yield Condition("bases restart when their threshold is halved", options.restart)
     yield from _changed(point, options, meta, told)
-    limit = 1 / math.sqrt(told.horizon)
+    limit = 1 / math.sqrt(told.rounds)
     yield Condition(f"delta = {told.delta:.3g} is at most 1/sqrt(T) = {limit:.3g}", told.delta <= limit)
     yield Condition("every base has a bound", all(told.bounds))
     bounds = [bound for bound in told.bounds if bound is not None]
@@ -173,7 +173,7 @@ def smoothing_needs(t: Array, delta: float) -> Array:
 
 
 def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
-    t = np.unique(np.geomspace(1, told.horizon, 10_000).round())  # both sides are smooth in t
+    t = np.unique(np.geomspace(1, told.rounds, 10_000).round())  # both sides are smooth in t
     needed = smoothing_needs(t, told.delta)
     return all(bool((2 * bound(t) > needed).all()) for bound in bounds)
 

@@ -69,7 +69,7 @@ class Corral(Meta):
     def rate(self, problem: MetaProblem) -> float:
         """eta, as given or from the paper's table."""
         given = rate_of(self.eta, problem, "eta")
-        return corral_rate(problem.bases, problem.horizon, self.aim(problem)) if given is None else given
+        return corral_rate(problem.bases, problem.rounds, self.aim(problem)) if given is None else given
 
     def aim(self, problem: MetaProblem) -> Target:
         """The alpha and c that an automatic rate is made for."""
@@ -87,8 +87,8 @@ class Corral(Meta):
             sampled=uniform.copy(),
             eta=np.full(shape, self.rate(problem)),
             threshold=uniform / 2,
-            gamma=1 / problem.horizon if gamma is None else gamma,
-            growth=math.exp(1 / math.log(max(problem.horizon, 3))) if growth is None else growth,
+            gamma=1 / problem.rounds if gamma is None else gamma,
+            growth=math.exp(1 / math.log(max(problem.rounds, 3))) if growth is None else growth,
         )
 
     def choose(self, state: CorralState, active: Array, rng: Generator) -> tuple[Array, Array | None]:

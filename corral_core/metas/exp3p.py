@@ -57,7 +57,7 @@ class Exp3P(Meta):
         """p, as given or from the paper's table."""
         given = rate_of(self.p, problem, "p")
         if given is None:
-            return exp3p_rate(problem.bases, problem.horizon, self.aim(problem))
+            return exp3p_rate(problem.bases, problem.rounds, self.aim(problem))
         most = 0.5 / problem.bases
         if given > most:
             raise CorralError(f"exp3p: p must be at most 1/(2M) = {most:.4g} with M = {problem.bases}, not {given}")

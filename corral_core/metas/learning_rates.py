@@ -114,9 +114,9 @@ def rate_of(value: float | str, problem: MetaProblem, parameter: str, *, zero: b
         return None
     shown = shortened(str(value))
     if isinstance(value, str):
-        plays = problem.horizon if problem.plays is None else problem.plays
+        plays = problem.rounds if problem.plays is None else problem.plays
         try:
-            rate = evaluate(value, {"T": problem.horizon, "M": problem.bases, "horizon": plays})
+            rate = evaluate(value, {"T": problem.rounds, "M": problem.bases, "horizon": plays})
         except FormulaError as wrong:
             like = 'a number, "auto" or a formula like "20/sqrt(T)"'
             raise CorralError(f'{parameter} must be {like}, not "{shown}": {wrong}') from None

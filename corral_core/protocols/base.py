@@ -18,7 +18,17 @@ from corral_core.bounds import Bound, Term, sum_of
 from corral_core.errors import CorralError
 from corral_core.protocols.named import Named
 from corral_core.protocols.parameters import fitted_names
-from corral_core.protocols.problem import ACTIONS, NEEDS, SAYABLE, SIZES, Actions, Feedback, Observation, Problem
+from corral_core.protocols.problem import (
+    ACTIONS,
+    NEEDS,
+    SAYABLE,
+    SIZES,
+    Actions,
+    Feedback,
+    Observation,
+    Problem,
+    action_of,
+)
 from corral_core.rows import Array
 
 
@@ -31,6 +41,9 @@ class Base(Named):
     episodic: ClassVar[bool] = False
     masks: ClassVar[bool] = False  # respects masked action sets
     learns_from_others: ClassVar[bool] = False  # can learn from an action that it did not choose
+    renews: ClassVar[bool] = False  # has `renew`, so that arms may be replaced by new ones
+    saves: ClassVar[bool] = True  # its state can be saved; false if it is made of Python objects that cannot
+    deterministic: ClassVar[bool] = False  # `act` draws nothing, not even to break ties
 
     claimed: tuple[Term, ...] | None = attrs.field(
         default=None, kw_only=True, repr=False, metadata={"hidden": True, "claimed": True}
@@ -51,6 +64,25 @@ class Base(Named):
     @abstractmethod
     def learn(self, state: Any, rows: Array, feedback: Feedback, rng: Generator) -> None:
         """Move these rows from s to s + 1, in place."""
+
+    def renew(self, state: Any, rows: Array, arms: Array) -> None:
+        """Forget, in place, what these rows know of some arms, as if they were new: (rows, arms) booleans.
+
+        Afterwards `changed` is true. Only a base that `renews` has it.
+        """
+        raise NotImplementedError(f"{self.name} cannot renew arms")
+
+    def action_probabilities(self, policy: Any, observation: Observation) -> Array | None:
+        """The probability with which `act` would play each arm, (rows, arms); None if there is no closed form."""
+        if not self.deterministic or self.actions != ("finite",):
+            return None
+        arms = getattr(self, "arms", None)
+        if observation.mask is not None:
+            arms = observation.mask.shape[1]
+        if arms is None:
+            return None
+        action = action_of(self.act(policy, observation, None))  # type: ignore[arg-type]
+        return np.asarray(np.arange(arms) == action[:, None], dtype=np.float64)
 
     @property
     def rarely_changes(self) -> bool:
@@ -142,3 +174,5 @@ def refuse(base: Base, problem: Problem) -> None:
         raise CorralError(f"{base.name} needs {choices}; {problem.environment} has {ACTIONS[problem.actions]}")
     if problem.masked and not base.masks:
         raise CorralError(f"{base.name} needs every arm at every play; {problem.environment} masks some")
+    if problem.renewable and not base.renews:
+        raise CorralError(f"{base.name} cannot forget an arm; {problem.environment} replaces arms by new ones")

@@ -49,6 +49,7 @@ class Problem:
     changing: bool = False  # the action set or the context changes from play to play, and every observation shows it
     shared: bool = False  # one context for all arms, instead of features of each arm
     masked: bool = False  # some arms may be unavailable at a play; features then come with every observation
+    renewable: bool = False  # arms may be replaced by new ones while bases play (`Selection.renew`)
     episodic: bool = False  # a play is an episode
     states: int | None = None
     stages: int | None = None  # maximum number of steps of an episode

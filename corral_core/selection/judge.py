@@ -90,7 +90,9 @@ class MetaJudge(Judge):
 
     @property
     def probabilities(self) -> Array:
-        return among(self.active, self.meta.probabilities(self.state))
+        found = self.meta.probabilities(self.state)
+        assert found is not None
+        return among(self.active, found)
 
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
         scaled = (reward - self._low) / self._span
@@ -146,7 +148,7 @@ class BaseTest:
         """`variance` is v; rewards are cut to `clip` before they are compared, unless it is None."""
         self._bounds = bounds
         self._clip = clip
-        self._width = 2 * math.sqrt(2 * variance * math.log(4 * told.horizon * told.bases / told.delta))
+        self._width = 2 * math.sqrt(2 * variance * math.log(4 * told.rounds * told.bases / told.delta))
         self._excess = np.zeros((told.bases, rows))  # sum of r2 - r1 over whole rounds
         self._rounds = np.zeros((told.bases, rows), dtype=np.int64)  # how many whole rounds
 
