@@ -2,6 +2,7 @@
 
 A learner has `act(context, rng) -> action` and `learn(context, action, reward)`. `lift` holds one such object per row.
 The context is the features of the row (also if arms are fixed), or None if there are none.
+If arms may be masked, it is the row's whole `Observation`, with `mask` and `features`, each of one row.
 This is slow but it works: start here, and move to arrays for speed.
 
 >>> class Stubborn:
@@ -14,6 +15,10 @@ This is slow but it works: start here, and move to arrays for speed.
 
 Smoothing copies a learner each time it plays: with its `snapshot()` if it has one, otherwise with deepcopy. `act` must
 not change the learner, because a copy may act again later.
+
+A learner may also have `renew(arms)`, which forgets what it knows of these arms (an array of their numbers), and
+`action_probabilities(context)`: the probability with which `act` plays each arm, or None. A base whose learners renew
+arms must say so with `renews`.
 """
 
 from __future__ import annotations
@@ -84,6 +89,21 @@ class Lifted(Base):
         for learner, context, action, reward in plays:
             learner.learn(context, action, float(reward))
 
+    def renew(self, state: Learners, rows: Array, arms: Array) -> None:
+        for learner, which in zip(state.learner[rows], arms, strict=True):
+            if which.any():
+                learner.renew(np.flatnonzero(which))
+
+    def action_probabilities(self, policy: Learners, observation: Observation) -> Array | None:
+        if self.deterministic or not all(hasattr(learner, "action_probabilities") for learner in policy.learner):
+            return super().action_probabilities(policy, observation)
+        contexts = _contexts(observation, len(policy))
+        plays = zip(policy.learner, contexts, strict=True)
+        found = [learner.action_probabilities(context) for learner, context in plays]
+        if not found or any(each is None for each in found):
+            return None
+        return np.asarray(np.stack(found), dtype=np.float64)
+
 
 @attrs.define
 class BesideArms:
@@ -98,6 +118,14 @@ class BesideArms:
     def learn(self, context: Any, action: Any, reward: float) -> None:
         self.learner.learn(self.features if context is None else context, action, reward)
 
+    def renew(self, arms: Array) -> None:
+        self.learner.renew(arms)
+
+    def action_probabilities(self, context: Any) -> Any:
+        if not hasattr(self.learner, "action_probabilities"):
+            return None
+        return self.learner.action_probabilities(self.features if context is None else context)
+
     def snapshot(self) -> BesideArms:
         return BesideArms(snapshot(self.learner), self.features)
 
@@ -107,19 +135,40 @@ class LiftedFrom(Lifted):
     """A lifted base whose learners are made by a function; it is up to the caller where it can play."""
 
     actions: ClassVar[tuple[Actions, ...]] = ("finite", "ball", "ellipsoid")
-    masks: ClassVar[bool] = True
 
     maker: Callable[[Problem], Any] = attrs.field(kw_only=True, metadata={"hidden": True})
     name: str = attrs.field(kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
     episodic: bool = attrs.field(default=False, kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
+    masks: bool = attrs.field(default=True, kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
+    renews: bool = attrs.field(default=False, kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
+    learns_from_others: bool = attrs.field(default=False, kw_only=True, metadata={"hidden": True})  # type: ignore[misc]
 
     def make(self, problem: Problem) -> Any:
         return self.maker(problem)
 
 
-def lift(make: Callable[[Problem], Any], name: str | None = None, *, episodic: bool = False) -> LiftedFrom:
-    """A base with one learner per row, made by `make(problem)`; set `episodic` if plays are episodes."""
-    return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")), episodic=episodic)
+def lift(
+    make: Callable[[Problem], Any],
+    name: str | None = None,
+    *,
+    episodic: bool = False,
+    masks: bool = True,
+    renews: bool = False,
+    learns_from_others: bool = False,
+) -> LiftedFrom:
+    """A base with one learner per row, made by `make(problem)`; set `episodic` if plays are episodes.
+
+    With `masks` off it refuses problems that mask arms. `renews`: learners have `renew`. `learns_from_others`: they can
+    learn from actions that they did not choose.
+    """
+    return LiftedFrom(
+        maker=make,
+        name=name or str(getattr(make, "__name__", "lifted")),
+        episodic=episodic,
+        masks=masks,
+        renews=renews,
+        learns_from_others=learns_from_others,
+    )
 
 
 def _streams(rng: Any, rows: int) -> list[Any]:

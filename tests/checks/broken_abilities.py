@@ -127,6 +127,8 @@ class ProbabilitiesOfGreed(SoundAndAble):
 class ProbabilitiesOutsideTheMask(SoundAndAble):
     """States the probabilities of play without masks."""
 
+    renews: ClassVar[bool] = False
+
     def act(self, policy: Any, observation: Any, rng: Any) -> Any:
         return SoundAndAble.act(SoundAndAble(arms=self.arms), policy, observation, rng)
 

@@ -7,7 +7,9 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from corral_core import CorralError, Problem
+import numpy as np
+
+from corral_core import Array, CorralError, Observation, Problem
 from corral_core.parsing import shown
 
 
@@ -50,3 +52,18 @@ def arms_in(problem: Problem, who: str, contextual: bool) -> int:
         shows = "features of each arm" if problem.dimension else "no contexts"
         raise CorralError(f"{who} needs one context for all arms; {problem.environment} shows {shows}")
     return problem.arms
+
+
+def seen(context: Any, arms: int) -> tuple[Any, list[int]]:
+    """The features that a learner sees, if any, and the numbers of the arms that are available."""
+    if not isinstance(context, Observation):
+        return context, list(range(arms))
+    features = None if context.features is None else context.features[0]
+    return features, list(range(arms)) if context.mask is None else np.flatnonzero(context.mask[0]).tolist()
+
+
+def chances(shares: Mapping[int, float], arms: int) -> Array:
+    """The probability of every arm, from those of some."""
+    found = np.zeros(arms)
+    found[list(shares)] = list(shares.values())
+    return found

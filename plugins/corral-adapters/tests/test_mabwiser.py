@@ -138,7 +138,7 @@ def test_a_number_makes_rewards_binary() -> None:
             "mabwiser: LinTS needs one context for all arms; the problem shows features of each arm",
         ),
         ("UCB1", {}, Problem(actions="ball"), "mabwiser needs finitely many actions; .* a ball of actions"),
-        ("UCB1", {}, Problem(arms=3, masked=True), "mabwiser needs every arm at every play"),
+        ("Popularity", {}, Problem(arms=3, renewable=True), "mabwiser cannot forget an arm"),
         ("UCB1", {}, Problem(arms=3, episodic=True), "mabwiser plays single actions; .* asks for episodes"),
     ],
 )

@@ -164,7 +164,7 @@ def test_drawn_numbers_are_those_of_the_generator() -> None:
         ("LinUCBDisjoint", {}, PLAIN, "river: LinUCBDisjoint needs one context for all arms; .* shows no contexts"),
         ("UCB", {"delta": 1}, Problem(actions="ball"), "river needs finitely many actions"),
         ("UCB", {"delta": 1}, Problem(), "river: UCB needs a finite set of arms"),
-        ("UCB", {"delta": 1}, Problem(arms=3, masked=True), "river needs every arm at every play"),
+        ("Exp3", {"gamma": 0.1}, Problem(arms=3, renewable=True), "river cannot forget an arm"),
     ],
 )
 def test_refusals(algorithm, settings, problem, said) -> None:

@@ -10,6 +10,9 @@ share one context. ThompsonSampling needs rewards of 0 and 1, or a `binarizer`: 
 number above which a reward counts as 1. Neighbourhood policies are refused: they keep every play, so smoothing would
 copy all plays at every play.
 
+If arms are masked, the available arm with the largest expectation is played; the policy draws expectations of all arms.
+Popularity cannot renew arms, because it mixes their rewards.
+
 >>> from corral_core import Problem
 >>> MabWiser("UCB1", {"alpha": 1.25}).resolve(Problem(arms=3)).algorithm
 'UCB1'
@@ -20,14 +23,15 @@ Source: Strong, Kleynhans, Kadıoğlu, "MABWiser: parallelizable contextual mult
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
-from corral_core import CorralError, Lifted, Problem, parameter
+from corral_adapters.libraries import algorithm_name, arms_in, chances, library, reason, seen, table
+from corral_core import Array, CorralError, Lifted, Problem, parameter
 from corral_core.parsing import check_keys, shown
 from corral_core.suggestions import suggestion
 
@@ -38,6 +42,7 @@ class MabWiser(Lifted):
 
     name: ClassVar[str] = "mabwiser"
     formula: ClassVar[str] = "none known"
+    masks: ClassVar[bool] = True
     learns_from_others: ClassVar[bool] = True
 
     algorithm: str = parameter(help="name of a learning policy in MABWiser, such as UCB1", validator=algorithm_name)
@@ -71,6 +76,10 @@ class MabWiser(Lifted):
             cls("ThompsonSampling", {"binarizer": 0.5}),
             cls("LinTS", {"alpha": 0.5}),
         ]
+
+    @property
+    def renews(self) -> bool:  # type: ignore[override]
+        return self.algorithm != "Popularity"
 
     def resolve(self, problem: Problem) -> Self:
         fit = super().resolve(problem)
@@ -118,6 +127,16 @@ class Above:
         return reward > self.threshold
 
 
+EXPLORES = ("EpsilonGreedy", "LinGreedy", "LinUCB", "Random", "UCB1")  # their probabilities have a closed form
+
+
+class Exploits:
+    """Stands in for a generator: a policy that explores with some probability does not if it draws 1."""
+
+    def random(self, size: Any = None) -> Any:
+        return 1.0 if size is None else np.ones(size)
+
+
 class MabWiserLearner:
     """One `MAB`. It has no generator between plays; it gets one for each prediction."""
 
@@ -129,21 +148,56 @@ class MabWiserLearner:
         self._share_generator()
 
     def act(self, context: Any, rng: Generator) -> int:
+        context, available = seen(context, len(self.mab.arms))
         if self.untried:
-            return self.untried[0]
+            for number in available:
+                if number in self.untried:
+                    return number
+        everything = len(available) == len(self.mab.arms)
+        arm = self._asked(context, rng, self.mab.predict if everything else self.mab.predict_expectations)
+        return self.number[arm] if everything else self._best(arm, available)
+
+    def _best(self, expectations: dict[Any, float], available: list[int]) -> int:
+        return max(available, key=lambda number: expectations[self.mab.arms[number]])
+
+    def _asked(self, context: Any, rng: Any, question: Callable[[Any], Any]) -> Any:
+        """What the MAB answers if it draws from this generator."""
         mab = self.mab
         before = dict(vars(mab._imp))  # Thompson sampling stores what it drew
         mab._rng.rng = rng
         try:
-            arm = mab.predict(self._contexts(context))
+            return question(self._contexts(context))
         except Exception as error:
             raise CorralError(f"{self.who} could not choose an arm: {reason(error)}") from error
         finally:
             mab._rng.rng = None
             vars(mab._imp).update(before)
-        return self.number[arm]
+
+    def action_probabilities(self, context: Any) -> Array | None:
+        """Of the policies that explore at a fixed rate; None for the others."""
+        context, available = seen(context, len(self.mab.arms))
+        untried = [number for number in available if number in self.untried]
+        if untried:
+            return chances({untried[0]: 1.0}, len(self.mab.arms))
+        kind = type(self.mab.learning_policy).__name__
+        if kind not in EXPLORES:
+            return None
+        rate = {"LinUCB": 0.0, "Random": 1.0, "UCB1": 0.0}.get(kind, getattr(self.mab._imp, "epsilon", 0.0))
+        shares = dict.fromkeys(available, rate / len(available))
+        if kind != "Random":
+            best = self._best(self._asked(context, Exploits(), self.mab.predict_expectations), available)
+            shares[best] += 1 - rate
+        return chances(shares, len(self.mab.arms))
+
+    def renew(self, arms: Array) -> None:
+        if self.mab._is_initial_fit:
+            for number in arms.tolist():
+                self.mab._imp.add_arm(self.mab.arms[number])  # writes what a new arm has over what was known
+        self.untried = tuple(sorted({*self.untried, *arms.tolist()}))
+        self._share_generator()
 
     def learn(self, context: Any, action: Any, reward: float) -> None:
+        context, _ = seen(context, len(self.mab.arms))
         try:
             self.mab.partial_fit([self.mab.arms[action]], [reward], self._contexts(context))
         except Exception as error:

@@ -7,7 +7,9 @@ Policies: BayesUCB, EpsilonGreedy, Exp3, RandomPolicy, ThompsonSampling and UCB;
 context. `reward_obj` is the name of a statistic or distribution of river, like "EWMean" or "Beta", or a table with a
 name and its parameters: { name = "EWMean", fading_factor = 0.1 }. ThompsonSampling needs a distribution. BayesUCB and
 "Beta" count every reward except 0 as a success. Exp3 weights a reward by the probability that its arm had before the
-update; this is the probability at the pull unless rewards arrive late.
+update; this is the probability at the pull unless rewards arrive late. So it learns only from its own plays, and it
+cannot renew arms: its weights sum what was earned in all plays, and a new arm has none. If arms are masked, a pull is
+over the available arms.
 
 >>> from corral_core import Problem
 >>> River("EpsilonGreedy", {"epsilon": 0.1}).resolve(Problem(arms=3)).algorithm
@@ -28,8 +30,8 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from corral_adapters.libraries import algorithm_name, arms_in, library, reason, table
-from corral_core import CorralError, Lifted, Problem, parameter
+from corral_adapters.libraries import algorithm_name, arms_in, chances, library, reason, seen, table
+from corral_core import Array, CorralError, Lifted, Problem, parameter
 from corral_core.parsing import check_keys, shown
 from corral_core.suggestions import suggestion
 
@@ -40,6 +42,7 @@ class River(Lifted):
 
     name: ClassVar[str] = "river"
     formula: ClassVar[str] = "none known"
+    masks: ClassVar[bool] = True
 
     algorithm: str = parameter(help="name of a policy in river.bandit, such as UCB", validator=algorithm_name)
     settings: Any = parameter({}, help="its parameters, as a table such as { delta = 1.0 }", validator=table)
@@ -68,6 +71,20 @@ class River(Lifted):
             cls("Exp3", {"gamma": 0.2}),
             cls("LinUCBDisjoint"),
         ]
+
+    @property
+    def renews(self) -> bool:  # type: ignore[override]
+        return self._keeps_statistics
+
+    @property
+    def learns_from_others(self) -> bool:  # type: ignore[override]
+        return self._keeps_statistics
+
+    @property
+    def _keeps_statistics(self) -> bool:
+        """Whether it is a policy of river that keeps the statistics of each arm apart."""
+        own = self.ready is not None and not _is_of_river(self.ready)
+        return self.algorithm != "Exp3" and not own
 
     def resolve(self, problem: Problem) -> Self:
         fit = super().resolve(problem)
@@ -158,31 +175,82 @@ class Drawn(random.Random):
         return int.from_bytes(self._generator.bytes(size), "little") >> (8 * size - k)
 
 
+CHOOSES = ("BayesUCB", "EpsilonGreedy", "Exp3", "LinUCBDisjoint", "RandomPolicy", "UCB")
+
+
+class Asked:
+    """Stands in for a generator, to see among which arms a policy chooses. It does not explore, because it draws 1."""
+
+    def __init__(self) -> None:
+        self.shares: dict[int, float] = {}
+
+    def uniform(self, low: float, high: float) -> float:
+        return high
+
+    def choice(self, arms: Any) -> Any:
+        self.shares = dict.fromkeys(arms, 1 / len(arms))
+        return arms[0]
+
+    def choices(self, arms: Any, weights: Any) -> Any:
+        weight = list(weights)
+        self.shares = {arm: each / sum(weight) for arm, each in zip(arms, weight, strict=True)}
+        return arms
+
+
 class RiverLearner:
     """One policy. It has no generator between plays; it gets one for each pull."""
 
     def __init__(self, policy: Any, who: str, arms: int, context: Any) -> None:
         self.policy, self.who, self.arms = policy, who, list(range(arms))
-        self.contextual = context is not None
-        self.known = type(policy).__module__.startswith("river.bandit.")
+        self.contextual, self.dimension = context is not None, 0 if context is None else len(context)
+        self.known = _is_of_river(policy)
         self._settle(context)
 
     def act(self, context: Any, rng: Generator) -> int:
+        return int(self._pulled(context, Drawn(rng)))
+
+    def _pulled(self, context: Any, rng: Any) -> Any:
+        """The arm that is pulled if the policy draws from this generator."""
+        context, available = seen(context, len(self.arms))
         policy = self.policy if self.known else copy.deepcopy(self.policy)
         before = dict(vars(policy))  # Exp3 stores its probabilities
         try:
-            _lend(policy, Drawn(rng))
-            return int(policy.pull(self.arms, *self._given(context)))
+            _lend(policy, rng)
+            return policy.pull(available, *self._given(context))
         except Exception as error:
             raise CorralError(f"{self.who} could not choose an arm: {reason(error)}") from error
         finally:
             _lend(policy, None)
             vars(policy).update(before)
 
+    def action_probabilities(self, context: Any) -> Array | None:
+        """From what the policy would draw; None if this is more than a choice among arms."""
+        policy, asked = self.policy, Asked()
+        if not self.known or type(policy).__name__ not in CHOOSES:
+            return None
+        arm = int(self._pulled(context, asked))
+        shares = asked.shares or {arm: 1.0}
+        _, available = seen(context, len(self.arms))
+        burning_in = any(policy._counts[each] < policy.burn_in for each in available)
+        if type(policy).__name__ == "EpsilonGreedy" and not burning_in:
+            rate = min(max(policy.current_epsilon, 0.0), 1.0)
+            shares = {each: rate / len(available) + (1 - rate) * (each == arm) for each in available}
+        return chances(shares, len(self.arms))
+
+    def renew(self, arms: Array) -> None:
+        for known in vars(self.policy).values():
+            if isinstance(known, dict):
+                for arm in arms.tolist():
+                    known.pop(arm, None)
+        self._settle(np.zeros(self.dimension) if self.contextual else None)
+
     def learn(self, context: Any, action: Any, reward: float) -> None:
         policy, arm = self.policy, int(action)
+        context, available = seen(context, len(self.arms))
+        if len(available) < len(self.arms):
+            self._settle(context, available)  # so that Exp3 knows the probabilities of the pull
         if self.known:
-            self._renew(arm)
+            self._detach(arm)
         try:
             policy.update(arm, *self._given(context), reward)
         except Exception as error:
@@ -199,17 +267,17 @@ class RiverLearner:
                     setattr(other.policy, name, value.copy())
         return other
 
-    def _settle(self, context: Any) -> None:
+    def _settle(self, context: Any, available: list[int] | None = None) -> None:
         """Pull once so that the policy stores what it stores at a pull; acting then changes nothing."""
         try:
             _lend(self.policy, random.Random(0))
-            self.policy._pull(self.arms, *self._given(context))
+            self.policy._pull(available or self.arms, *self._given(context))
         except Exception as error:
             raise CorralError(f"{self.who} could not choose an arm: {reason(error)}") from error
         finally:
             _lend(self.policy, None)
 
-    def _renew(self, arm: int) -> None:
+    def _detach(self, arm: int) -> None:
         """Copy what holds this arm's statistics before it changes in place; snapshots keep the old object."""
         for value in vars(self.policy).values():
             if isinstance(value, dict) and arm in value and not isinstance(value[arm], (int, float)):
@@ -219,7 +287,11 @@ class RiverLearner:
         return ({f"x{number}": float(value) for number, value in enumerate(context)},) if self.contextual else ()
 
 
-def _lend(policy: Any, generator: random.Random | None) -> None:
+def _is_of_river(policy: Any) -> bool:
+    return type(policy).__module__.startswith("river.bandit.")
+
+
+def _lend(policy: Any, generator: Any) -> None:
     """Let a policy, and every distribution that it holds, draw from this generator."""
     policy._rng = generator
     for held in vars(policy).values():
