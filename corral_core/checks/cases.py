@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from corral_core.checks.abilities import ABILITIES
 from corral_core.checks.environments import ENVIRONMENTS, EnvironmentCase
 from corral_core.checks.experiments import EXPERIMENTS, ExperimentCase
 from corral_core.checks.metas import METAS, MetaCase
@@ -32,7 +33,7 @@ from corral_core.suggestions import suggestion
 Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 
 CHECKS: dict[type[Any], Checks] = {
-    BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES, *SLOPES]),
+    BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES, *ABILITIES, *SLOPES]),
     EnvironmentCase: Checks([*ENVIRONMENTS, *REGRETS]),
     MetaCase: METAS,
     ExperimentCase: EXPERIMENTS,

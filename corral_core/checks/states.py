@@ -14,7 +14,6 @@ from corral_core.checks.rules import Checks, broken, description_of, shown
 from corral_core.checks.trial import HORIZON, TURNS, BaseCase, Moment, Trial, compare, held, unchanged
 from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
-from corral_core.protocols.problem import Feedback
 from corral_core.rows import Array, Rows
 
 SLACK = 256  # bytes per row that `history_bytes` need not count
@@ -112,20 +111,6 @@ def _state_after(trial: Trial, moment: Moment, *, reward: float, action: Array) 
     feedback = moment.feedback.replace(decision=decision, reward=moment.reward + reward)
     trial.base.learn(state, moment.rows, feedback, trial.streams("learn", moment.rows, moment.plays))
     return fingerprint(state)
-
-
-@demand(when=lambda case: case.asked.learns_from_others)
-def others_can_teach_it(case: BaseCase) -> None:
-    """A base with `learns_from_others` learns from the bare actions of other bases."""
-    trial = case.trial()
-    for number in range(TURNS):
-        moment = trial.ask()
-        others = moment.action
-        if not case.asked.episodic:
-            uniform = np.random.default_rng(number).random((len(moment.rows), case.problem().dimension or 1))
-            others = any_action(case.problem(), moment.seen[0], uniform)
-        bare = Feedback(observation=moment.feedback.observation, decision=others, reward=moment.reward)
-        case.base.learn(trial.state, moment.rows, bare, trial.streams("learn", moment.rows))
 
 
 @demand()

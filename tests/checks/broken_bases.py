@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import attrs
+import broken_abilities
 import broken_policies
 import numpy as np
 import sound_bases
@@ -17,7 +18,7 @@ from corral_core.rows import Array, Rows
 
 SOUND = sound_bases.SOUND
 BROKEN, breaks = rules()
-BROKEN |= broken_policies.BROKEN
+BROKEN |= broken_policies.BROKEN | broken_abilities.BROKEN
 
 
 # --- First ------------------------------------------------------------------------------------------------------------
@@ -267,20 +268,6 @@ class LearnCreditsTheActionPlayed(Sound):
 
     def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
         super().learn(state, rows, feedback.replace(decision=state.greedy[rows]), rng)
-
-
-@breaks("others-can-teach-it")
-class OthersCanTeachIt(Sound):
-    """Says that it learns from others, but needs its own decisions."""
-
-    learns_from_others: ClassVar[bool] = True
-
-    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
-        return Numbered(super().act(policy, observation, rng), policy.greedy)
-
-    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
-        assert len(feedback.decision.number) == len(rows)
-        super().learn(state, rows, feedback, rng)
 
 
 @breaks("no-global-randomness")

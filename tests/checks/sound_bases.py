@@ -105,6 +105,57 @@ class SoundAndRare(Sound):
         return np.asarray(state.asked[rows] != state.greedy[rows])
 
 
+class Ranking(Rows):
+    mean: Array  # (rows, arms)
+    epsilon: Array
+
+
+@attrs.frozen
+class SoundAndAble(Sound):
+    """The same, under masks too; it learns from others, renews arms and states its probabilities."""
+
+    name: ClassVar[str] = "sound-and-able"
+    masks: ClassVar[bool] = True
+    learns_from_others: ClassVar[bool] = True
+    renews: ClassVar[bool] = True
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        return Ranking(state.total[rows] / np.maximum(state.pulls[rows], 1), state.epsilon[rows])
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        drawn, chance = rng.random(len(policy)), self.action_probabilities(policy, observation)
+        return (np.cumsum(chance, axis=1) <= drawn[:, None] * (1 - 1e-9)).sum(axis=1)
+
+    def renew(self, state: Any, rows: Array, arms: Array) -> None:
+        for array in (state.pulls, state.total):
+            array[rows] = np.where(arms, 0.0, array[rows])
+        state.greedy[rows] = (state.total[rows] / np.maximum(state.pulls[rows], 1)).argmax(axis=1)
+
+    def action_probabilities(self, policy: Any, observation: Any) -> Any:
+        mask = np.ones(policy.mean.shape, dtype=bool) if observation.mask is None else observation.mask
+        best = np.where(mask, policy.mean, -np.inf).argmax(axis=1)
+        greedy = np.arange(self.arms) == best[:, None]
+        return (1 - policy.epsilon)[:, None] * greedy + policy.epsilon[:, None] * mask / mask.sum(axis=1)[:, None]
+
+
+@attrs.frozen
+class SoundAndPatient(SoundAndRare):
+    """Its policy rarely changes, and it renews arms; it draws nothing."""
+
+    name: ClassVar[str] = "sound-and-patient"
+    renews: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = True
+
+    def act(self, policy: Any, observation: Any, rng: Any) -> Any:
+        return policy.greedy.astype(np.intp)
+
+    def renew(self, state: Any, rows: Array, arms: Array) -> None:
+        for array in (state.pulls, state.total):
+            array[rows] = np.where(arms, 0.0, array[rows])
+        state.greedy[rows] = (state.total[rows] / np.maximum(state.pulls[rows], 1)).argmax(axis=1)
+        state.asked[rows[arms.any(axis=1)]] = -1
+
+
 class Paid(Rows):
     action: Array
     reward: Array
@@ -177,4 +228,4 @@ class SoundAndSimple(Lifted):
         return self.learner(problem.arms)
 
 
-SOUND = (Sound, SoundAndBounded, SoundAndRare, SoundAndSimple, SoundWithLog)
+SOUND = (Sound, SoundAndBounded, SoundAndRare, SoundAndAble, SoundAndPatient, SoundAndSimple, SoundWithLog)

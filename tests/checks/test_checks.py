@@ -1,8 +1,8 @@
 """Every check has a twin that breaks exactly its rule, and the sound ones break none.
 
-Also tests `checks/cases.py`, `checks/environments.py`, `checks/experiments.py`, `checks/metas.py`, `checks/plays.py`,
-`checks/policies.py`, `checks/regrets.py`, `checks/rows.py`, `checks/rules.py`, `checks/states.py`, `checks/trial.py`
-and `checks/worlds.py`.
+Also tests `checks/abilities.py`, `checks/cases.py`, `checks/environments.py`, `checks/experiments.py`,
+`checks/metas.py`, `checks/plays.py`, `checks/policies.py`, `checks/regrets.py`, `checks/rows.py`, `checks/rules.py`,
+`checks/states.py`, `checks/trial.py` and `checks/worlds.py`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import broken_metas
 EXPERIMENTS = {"loads", "asks-a-question", "plays"}  # each is broken by a test below
 TWINS = (broken_bases, broken_environments, broken_metas)
 KINDS = {broken_bases: BaseCase, broken_environments: EnvironmentCase, broken_metas: MetaCase}
+WORLDS = [Small(), Small(masked=True)]  # bases without masks refuse the second
 
 
 @pytest.mark.parametrize("cls", [cls for module in TWINS for cls in module.SOUND], ids=lambda cls: cls.name)
@@ -45,7 +46,7 @@ def test_sound_ones_break_no_rule(cls: type[Any]) -> None:
 )
 def test_broken_ones_break_exactly_one(cls: type[Any], rule: str) -> None:
     """Twins that draw from unseeded generators are missed with a probability below 1e-9."""
-    outcomes = list(check_all(cases_of(cls, within=[Small()])))
+    outcomes = list(check_all(cases_of(cls, within=WORLDS)))
     broken = [outcome for outcome in outcomes if outcome.result in ("failed", "warning")]
     assert {outcome.check.name for outcome in broken} == {rule}
     assert all(outcome.why.startswith(f"{rule}: ") and len(outcome.why) > len(rule) + 10 for outcome in broken)
@@ -57,9 +58,9 @@ def test_every_check_has_its_twin_and_is_asked_of_something_sound(module: Any) -
     checks = CHECKS[KINDS[module]]
     names = {check.name for check in checks}
     assert set(module.BROKEN.values()) == names
-    cases = [case for cls in module.SOUND for case in cases_of(cls, within=[Small()])]
+    cases = [case for cls in module.SOUND for case in cases_of(cls, within=WORLDS)]
     asked = {check.name for case in cases for check in checks_of(case) if check.applies_to(case)}
-    assert names - asked <= {"others-can-teach-it"}  # the sound ones learn from themselves
+    assert names == asked
     assert {check.name for check in CHECKS[ExperimentCase]} == EXPERIMENTS
 
 
@@ -68,17 +69,6 @@ def test_names_are_unique_and_rules_are_one_sentence() -> None:
         assert len({check.name for check in checks}) == len(checks)
         for check in checks:
             assert check.demands.endswith(".") and "\n" not in check.demands and len(check.demands) < 130
-
-
-def test_others_can_teach_one_that_says_so() -> None:
-    class Pupil(broken_bases.Sound):
-        """Learns from the bare actions of others."""
-
-        learns_from_others = True
-
-    outcomes = [outcome for outcome in check_all(cases_of(Pupil)) if outcome.check.name == "others-can-teach-it"]
-    assert outcomes
-    assert {outcome.result for outcome in outcomes} == {"passed"}
 
 
 # --- Experiments ----------------------------------------------------------------------------------------------------
