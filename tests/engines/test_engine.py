@@ -67,7 +67,7 @@ def run(engine: Engine, points: list[Point], wanted: Sequence[Task]) -> dict[Tas
         assert last[task].plays == task.plays
         assert last[task].regret == pytest.approx(record.regret[:, -1].mean())
         assert last[task].reward == pytest.approx(record.reward[:, -1].mean())
-        assert last[task].probabilities == pytest.approx(record.probabilities[:, -1].mean(axis=0))
+        assert last[task].chosen == pytest.approx(record.probabilities[:, -1].mean(axis=0))
     return {task: bits(record) for task, record in records.items()}
 
 
