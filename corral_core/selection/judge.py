@@ -53,7 +53,7 @@ class Judge:
 
     @property
     def probabilities(self) -> Array | None:
-        """(bases, rows): the probability with which each base would be chosen now; None if choices are deterministic."""
+        """(bases, rows): the probability with which each base would be chosen now; None if the meta does not draw."""
         return np.ones(self.active.shape)
 
     @property
@@ -123,7 +123,7 @@ class MetaJudge(Judge):
             compared = self._base_test.compared(scaled)
             turn.difference += compared if step else -compared
             if turn.told == len(self._weights):
-                self._fail(self._base_test.broken(turn, self.restarts))
+                self._drop(self._base_test.broken(turn, self.restarts))
         if self.meta.per_step:
             return self._told_step(turn, step, scaled)
         weight = self._weights[step]
@@ -158,7 +158,7 @@ class MetaJudge(Judge):
             self._base_test.forget(restart)
         return restart
 
-    def _fail(self, broken: Array | None) -> None:
+    def _drop(self, broken: Array | None) -> None:
         """Drop bases that failed the base test, for good; a row's last active base stays."""
         if broken is not None:
             passed = self.passed & ~broken

@@ -106,8 +106,8 @@ PRESETS: dict[Preset, Options] = {
 def options_for(meta: Meta | None, options: Options) -> Options:
     """These options as far as the meta supports them.
 
-    A meta may require a player, or restarts. Bias and base test judge the base that is played, so they need raw feedback. Restarts
-    need feedback that belongs to one base: raw, or importance-weighted.
+    A meta may require a player, or restarts. Bias and base test judge the base that is played, so they need raw
+    feedback. Restarts need feedback that belongs to one base: raw, or importance-weighted.
     """
     if meta is None:
         return options

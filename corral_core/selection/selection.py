@@ -118,7 +118,7 @@ class Selection:
 
     @property
     def probabilities(self) -> Array | None:
-        """(bases, rows): the probability with which each base would be chosen now; None if choices are deterministic."""
+        """(bases, rows): the probability with which each base would be chosen now; None if the meta does not draw."""
         with self._lock:
             found = self.judge.probabilities
             return None if found is None else found.copy()

@@ -115,9 +115,7 @@ def recorded_of(meta: Meta, found: Any, bases: int, rows: int) -> dict[str, Arra
             wanted = f"numbers of shape ({bases}, {rows}): bases, rows"
             raise CorralError(f"{meta.name}: {name} of recorded must be {wanted}, not {array_kind(values)}")
         if not (np.abs(values) <= LARGEST).all():
-            raise CorralError(
-                f"{meta.name}: {name} of recorded has a value that is not a finite number up to {LARGEST}"
-            )
+            raise CorralError(f"{meta.name}: {name} of recorded must be finite numbers, at most {LARGEST:g}")
     return found
 
 

@@ -57,10 +57,12 @@ def checkpoints(horizon: int) -> Array:
 def shapes(rows: int, horizon: int, bases: int, quantities: int = 0) -> dict[str, tuple[int, ...]]:
     """The shape of every array of a record whose meta records so many quantities."""
     shape = (rows, len(checkpoints(horizon)), bases)
-    found: dict[str, tuple[int, ...]] = {
-        name: shape if name in PER_BASE else shape[:2] for name in TYPES if name != "recorded"
-    }
-    return {**found, "recorded": (*shape[:2], quantities, bases)} if quantities else found
+    found: dict[str, tuple[int, ...]] = {name: shape if name in PER_BASE else shape[:2] for name in TYPES}
+    if quantities:
+        found["recorded"] = (*shape[:2], quantities, bases)
+    else:
+        del found["recorded"]
+    return found
 
 
 def record_bytes(rows: int, horizon: int, bases: int, quantities: int = 0) -> int:
@@ -75,7 +77,7 @@ def interval_shares(plays: Array, at: Array) -> Array:
 
 
 def latest_choices(record: Record, checkpoint: int) -> Array:
-    """The probabilities of the bases at a checkpoint; if there are none, their shares of plays since the previous one."""
+    """The probabilities of the bases at a checkpoint; without any, their shares of plays since the previous one."""
     if record.probabilities is not None:
         found: Array = record.probabilities[:, checkpoint]
         return found

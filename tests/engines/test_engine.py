@@ -72,7 +72,7 @@ def run(engine: Engine, points: list[Point], wanted: Sequence[Task]) -> dict[Tas
 
 
 def bits(record: Record) -> bytes:
-    return b"".join(getattr(record, name).tobytes() for name in Record.names)
+    return b"".join(name.encode() + array.tobytes() for name, array in record.to_arrays().items())
 
 
 def workers_alive() -> list[int]:
