@@ -154,7 +154,9 @@ def _changed(point: Point, options: Options, meta: Corral | Exp3P, told: MetaPro
     if options.base_test and options.test_variance != "auto":
         _, span, most = units(point.problem, options)
         noise = None if point.problem.noise is None else point.problem.noise / span
-        least = variance_proxy(noise, options.clip_for(meta), most, attrs.evolve(options, test_variance="auto"))
+        least = variance_proxy(
+            noise, options.clip_for(meta, point.problem), most, attrs.evolve(options, test_variance="auto")
+        )
         wide = options.test_variance >= least
         yield Condition(f"v = {options.test_variance:.3g} in the base test is at least {least:.3g}", wide)
     if isinstance(meta, Corral):

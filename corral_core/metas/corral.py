@@ -45,6 +45,7 @@ class Corral(Meta):
     name: ClassVar[str] = "corral"
     needs_bounds: ClassVar[NeedsBounds] = "one"
     clip: ClassVar[tuple[float, float]] = (-1.0, 2.0)
+    records: ClassVar[tuple[str, ...]] = ("learning-rates",)
 
     eta: float | str = parameter("auto", help='learning rate: a number, a formula like "M / sqrt(T)", or "auto"')
     gamma: float | str = parameter(
@@ -117,6 +118,9 @@ class Corral(Meta):
 
     def probabilities(self, state: CorralState) -> Array:
         return state.sampled
+
+    def recorded(self, state: CorralState) -> dict[str, Array]:
+        return {"learning-rates": state.eta}
 
     def choices(self, problem: MetaProblem) -> list[str]:
         eta = self.rate(problem)

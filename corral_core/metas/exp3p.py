@@ -44,6 +44,7 @@ class Exp3P(Meta):
 
     name: ClassVar[str] = "exp3p"
     needs_bounds: ClassVar[NeedsBounds] = "one"
+    records: ClassVar[tuple[str, ...]] = ("estimated-gains",)
 
     p: float | str = parameter(
         "auto", help='minimum probability of a base, up to 1/(2M): a number, a formula like "T^(-1/3)", or "auto"'
@@ -95,6 +96,9 @@ class Exp3P(Meta):
 
     def probabilities(self, state: Exp3PState) -> Array:
         return state.sampled
+
+    def recorded(self, state: Exp3PState) -> dict[str, Array]:
+        return {"estimated-gains": state.gains}
 
     def choices(self, problem: MetaProblem) -> list[str]:
         rate = self.rate(problem)

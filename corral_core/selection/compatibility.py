@@ -13,7 +13,7 @@ from corral_core.protocols.meta import Meta
 from corral_core.protocols.parameters import fitted_names
 from corral_core.protocols.problem import Problem
 from corral_core.selection.options import Options
-from corral_core.selection.validation import array_kind, kind
+from corral_core.selection.validation import array_kind, check_quantities, kind
 from corral_core.terminal import counted
 
 
@@ -62,6 +62,7 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
             raise CorralError("several bases need a meta-algorithm to choose among them")
         return
     problem.check_range()
+    check_quantities(meta.records, meta.name)
     if meta.feedback != "raw" and options.player != "plain":
         raise CorralError(f"{meta.name} teaches every base at every play: player must be plain, not {options.player}")
     if meta.feedback == "importance-weighted" and problem.episodic:

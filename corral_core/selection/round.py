@@ -46,6 +46,7 @@ class Round:
     asked: int = 0
     unpaid: int = 0  # steps that count for the gain and whose rewards are missing
     told: int = 0
+    steps: Array | None = None  # (steps, rows), the gain of every step told so far, for metas with `per_step`
 
 
 @attrs.define(eq=False)

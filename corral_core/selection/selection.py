@@ -117,10 +117,17 @@ class Selection:
             self._failures.warn()
 
     @property
-    def probabilities(self) -> Array:
-        """(bases, rows): the probability with which each base would be chosen now."""
+    def probabilities(self) -> Array | None:
+        """(bases, rows): the probability with which each base would be chosen now; None if the meta does not draw."""
         with self._lock:
-            return self.judge.probabilities.copy()
+            found = self.judge.probabilities
+            return None if found is None else found.copy()
+
+    @property
+    def recorded(self) -> dict[str, Array]:
+        """The quantities that the meta-algorithm records, by name, each (bases, rows)."""
+        with self._lock:
+            return {name: values.copy() for name, values in self.judge.recorded.items()}
 
     @property
     def active(self) -> Array:

@@ -59,6 +59,8 @@ def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, roun
         bound = base.stated_bound(delta)
         bounds.append(bound.scaled(1 / span) if bound else None)
     low, high = (0.0, 1.0) if isinstance(options.clip, str) else (options.clip[0], options.clip[1])
+    if options.units == "raw" and options.clip == "auto":
+        low, high = problem.range
     gains = (low - most, high) if options.bias else (low, high)
     plays = rounds * options.steps if problem.horizon is None else problem.horizon
     return MetaProblem(bases=len(bases), horizon=rounds, delta=delta, plays=plays, gains=gains, bounds=tuple(bounds))

@@ -26,6 +26,11 @@ class Curve:
         """The options that were asked for, as far as the meta supports them."""
         return options_for(self.meta, self.asked_for)
 
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The quantities that the meta records."""
+        return () if self.meta is None else self.meta.records
+
     def rounds(self, horizon: int) -> int:
         """Number of rounds in this many plays, including an unfinished one."""
         return -(-horizon // self.options.steps)
