@@ -14,6 +14,12 @@ This is slow but it works: start here, and move to arrays for speed.
 
 Smoothing copies a learner each time it plays: with its `snapshot()` if it has one, otherwise with deepcopy. `act` must
 not change the learner, because a copy may act again later.
+
+A live selection can be saved if its learners have `to_state()` and `from_state(state)`. `to_state` returns what the
+learner knows as a dict of plain values: None, booleans, numbers, strings, numpy arrays (not of objects), and lists,
+tuples and dicts (with strings as keys) of these. `from_state` gets an equal dict, fills a learner that `make` has just
+made, in place, and returns nothing; both may be called at any moment, and a restored learner acts and learns with the
+same bits. A `snapshot` is saved in the same way, so it must be of the learner's own class.
 """
 
 from __future__ import annotations
@@ -120,6 +126,22 @@ class LiftedFrom(Lifted):
 def lift(make: Callable[[Problem], Any], name: str | None = None, *, episodic: bool = False) -> LiftedFrom:
     """A base with one learner per row, made by `make(problem)`; set `episodic` if plays are episodes."""
     return LiftedFrom(maker=make, name=name or str(getattr(make, "__name__", "lifted")), episodic=episodic)
+
+
+def saves_state(learner: Any) -> bool:
+    """Whether a learner has `to_state` and `from_state`, so that it can be saved."""
+    inner = learner.learner if isinstance(learner, BesideArms) else learner
+    return hasattr(inner, "to_state") and hasattr(inner, "from_state")
+
+
+def state_of(learner: Any) -> Any:
+    """What a learner knows, as its `to_state` returns it."""
+    return (learner.learner if isinstance(learner, BesideArms) else learner).to_state()
+
+
+def fill_learner(learner: Any, state: Any) -> None:
+    """Give a fresh learner what another one knew."""
+    (learner.learner if isinstance(learner, BesideArms) else learner).from_state(state)
 
 
 def _streams(rng: Any, rows: int) -> list[Any]:

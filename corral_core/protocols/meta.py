@@ -16,7 +16,7 @@ from corral_core.rows import Array, Rows
 
 NeedsBounds = Literal["none", "one", "every"]  # "one" bound that holds for all bases, or "every" base's own
 Players = Literal["any", "plain", "smooth", "boosted"]  # how the bases of a meta are played
-FeedbackKind = Literal["raw", "importance-weighted", "shared"]
+FeedbackKind = Literal["raw", "importance-weighted"]
 Restarts = Literal["optional", "required"]  # whether bases restart if an option is on, or always, when a verdict asks
 
 

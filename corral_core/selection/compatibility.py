@@ -57,6 +57,12 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
         unset = [name for name in fitted_names(base) if getattr(base, name) is None]
         if unset:
             raise CorralError(f"{base.name} does not know its {unset[0]}: call resolve(problem) on it first")
+        if problem.renewable and not base.renews:
+            raise CorralError(f"{base.name} cannot forget an arm; {problem.environment} replaces arms by new ones")
+    if options.share and options.player != "plain":
+        raise CorralError(
+            f"share needs plain players, which learn from every play: set player to plain, not {options.player}"
+        )
     if meta is None:
         if len(bases) > 1:
             raise CorralError("several bases need a meta-algorithm to choose among them")
@@ -65,6 +71,10 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
     check_quantities(meta.records, meta.name)
     if meta.feedback != "raw" and options.player != "plain":
         raise CorralError(f"{meta.name} teaches every base at every play: player must be plain, not {options.player}")
+    if options.share and meta.feedback != "raw":
+        raise CorralError(
+            f"share needs raw feedback, but {meta.name} takes {meta.feedback} feedback: set share to false"
+        )
     if meta.feedback == "importance-weighted" and problem.episodic:
         raise CorralError(f"{meta.name} needs importance-weighted rewards, which episodes do not have")
     if options.base_test and options.player != "smooth":
@@ -75,8 +85,6 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
             f"base_test needs the noise of {problem.environment}, which is unknown: set clip or test_variance"
         )
     for base in bases:
-        if meta.feedback == "shared" and not base.learns_from_others:
-            raise CorralError(f"{meta.name} shares every play, but {base.name} cannot learn from other bases")
         needed = options.bias or options.base_test or meta.needs_bounds == "every"
         if needed and base.stated_bound(problem.delta or 0.01) is None:
             mend = "" if meta.needs_bounds == "every" else ", or switch off bias and base_test"

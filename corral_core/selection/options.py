@@ -51,6 +51,9 @@ class Options:
     restart: bool = parameter(
         False, help="restart a base when the meta asks for it; a meta that requires restarts always gets them"
     )
+    share: bool = parameter(
+        False, help="bases that can learn from others also learn their plays; needs plain players and raw feedback"
+    )
     bound: Form = parameter(
         "literal",
         help="which form of the bounds the bias and the test use",
@@ -107,15 +110,14 @@ def options_for(meta: Meta | None, options: Options) -> Options:
     """These options as far as the meta supports them.
 
     A meta may require a player, or restarts. Bias and base test judge the base that is played, so they need raw
-    feedback. Restarts need feedback that belongs to one base: raw, or importance-weighted.
+    feedback.
     """
     if meta is None:
         return options
     if meta.player != "any" and meta.player != options.player:
         options = attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
     if meta.feedback != "raw":
-        restart = options.restart and meta.feedback == "importance-weighted"
-        options = attrs.evolve(options, bias=0.0, base_test=False, restart=restart)
+        options = attrs.evolve(options, bias=0.0, base_test=False)
     if meta.restarts == "required" and not options.restart:
         options = attrs.evolve(options, restart=True)
     return options

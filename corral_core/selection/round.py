@@ -61,7 +61,11 @@ class Ticket:
     decisions: list[list[Any]]  # of every part, one decision per call of `ask`
     actions: Array
     seen: list[Observation] = attrs.Factory(list)  # the rows of the observation that each part sees
-    told: bool = False
+    told: bool = False  # it was told or abandoned
+    abandoned: bool = False
+    number: int = -1  # in the order of asking, from 0
+    action_probability: Array | None = None  # of the actions, over bases and their randomness, if it was asked for
+    renewed: Array | None = None  # (rows, arms), true if an arm was renewed since: no base learns from it
 
     @property
     def chosen(self) -> Array:

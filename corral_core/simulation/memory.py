@@ -40,7 +40,7 @@ def _held(curve: Curve, shown: dict[str, Array], horizon: int, rng: Generator) -
     """Bytes of the states, policies and past plays of one replicate of a curve."""
     state, rounds = 0, curve.rounds(horizon)
     share = -(-rounds // len(curve.bases))
-    all_learn = curve.meta is not None and curve.meta.feedback != "raw"
+    all_learn = curve.options.share or (curve.meta is not None and curve.meta.feedback != "raw")
     scratch = max(base.scratch_bytes for base in curve.bases)
     kept = 0  # bytes of past plays: of one base that plays all rounds, or of all bases if all learn from each
     largest = rare = 0  # bytes of policies: of one base that plays all rounds, and of bases that share them
