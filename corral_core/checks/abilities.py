@@ -141,7 +141,10 @@ def renewed_arms_are_forgotten(case: BaseCase) -> None:
 
 @demand(when=lambda case: case.asked.renews)
 def renewing_leaves_the_rest_alone(case: BaseCase) -> None:
-    """`renew` leaves other rows, and what is known of other arms, unchanged; afterwards `changed` is True."""
+    """`renew` leaves other rows, and what is known of other arms, unchanged; afterwards `changed` is True.
+
+    A base that rarely changes may bring its policy up to date, so how it acts without the arm is not compared.
+    """
     rows = np.array([1, 3])
     for arm in range(_arms(case)):
         trial = case.trial().run()
@@ -158,7 +161,7 @@ def renewing_leaves_the_rest_alone(case: BaseCase) -> None:
             broken(f"arm {arm} of rows 1 and 3 was renewed, and in the other rows {seen}")
         if case.base.rarely_changes and not case.base.changed(trial.state, rows).all():
             broken("`changed` is False after an arm was renewed")
-        if seen := difference(_without(case, trial.state, arm, last), knew):
+        if not case.base.rarely_changes and (seen := difference(_without(case, trial.state, arm, last), knew)):
             broken(f"arm {arm} was renewed, and without it the base acts otherwise than before: {seen}")
         trial.run(2)
 
