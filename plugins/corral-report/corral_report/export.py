@@ -3,13 +3,14 @@
     curves    one row per point, curve, replicate and number of plays: reward and regret up to that play
     bases     one row for each of those and every base: its probability, its share of the plays since the row before,
               its plays and restarts, and whether it is dropped
-    recorded  one row for each of those and every quantity that the meta records; missing if none records anything
+    recorded  one row for each of those and every quantity that the meta records; missing if nothing is recorded
     summary   one row per point and curve: the mean over replicates, with its standard error and interval
 
 Unknown values are empty, in Parquet null: a regret that the environment does not report, the probabilities of a meta
 that does not draw, the meta of a base alone, the error of a single replicate, a mean over replicates that are not all
-finite. Values are those of the run to the last bit. Chunks are read one after the other, so memory does not grow with the number of replicates. In CSV, a text that
-begins with =, +, -, @, a tab or a carriage return gets an apostrophe in front, because spreadsheets run such cells.
+finite. Values are those of the run to the last bit. Chunks are read one after the other, so memory does not grow with
+the number of replicates. In CSV, a text that begins with =, +, -, @, a tab or a carriage return gets an apostrophe in
+front, because spreadsheets run such cells.
 """
 
 from __future__ import annotations
@@ -50,14 +51,6 @@ TABLES = {
         "restarts": "int64",
         "dropped": "bool",
     },
-    "recorded": {
-        **WHERE,
-        "replicate": "int64",
-        "plays": "int64",
-        "quantity": "string",
-        "base": "string",
-        "value": "float64",
-    },
     "summary": {
         **WHERE,
         "replicates": "int64",
@@ -67,6 +60,14 @@ TABLES = {
         "standard_error": "float64",
         "low": "float64",
         "high": "float64",
+    },
+    "recorded": {
+        **WHERE,
+        "replicate": "int64",
+        "plays": "int64",
+        "quantity": "string",
+        "base": "string",
+        "value": "float64",
     },
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a formula begins in a spreadsheet
