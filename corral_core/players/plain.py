@@ -80,6 +80,15 @@ class Player:
         self.state.put(learners, self._fresh(self.given.take(learners), rng))
         self.plays[learners] = self.taught[learners] = 0
 
+    def saved(self) -> dict[str, Any]:
+        """Everything that must be saved of this player, by name."""
+        return {"plays": self.plays, "taught": self.taught, "state": self.state, "latest": self._latest}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue with what another player `saved`."""
+        self.plays, self.taught = saved["plays"], saved["taught"]
+        self.state, self._latest = saved["state"], saved["latest"]
+
 
 @attrs.frozen
 class Played:

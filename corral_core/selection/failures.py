@@ -57,3 +57,13 @@ class Failures:
         """Warn of every base that was set aside since the last call."""
         while self._unsaid:
             warnings.warn(self._unsaid.pop(0), RuntimeWarning, stacklevel=3)
+
+    def saved(self) -> dict[str, Any]:
+        """Everything that must be saved, by name."""
+        reasons = [[number, why] for number, why in self.reasons.items()]
+        return {"reasons": reasons, "at": self.at, "unsaid": self._unsaid}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue with what another selection `saved`."""
+        self.reasons = dict(saved["reasons"])
+        self.at, self._unsaid = saved["at"], saved["unsaid"]

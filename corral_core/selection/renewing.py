@@ -1,7 +1,8 @@
-"""Which arms a caller of `Selection.renew` means, checked before anything changes."""
+"""Renewing arms: which arms a caller means, checked before anything changes, and the bases that forget them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from corral_core.errors import CorralError
 from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
+from corral_core.selection.failures import Failures, SetAside
 from corral_core.selection.options import Options
+from corral_core.selection.round import Part
 from corral_core.selection.validation import array_kind, kind
 
 
@@ -55,3 +58,18 @@ def _as_array(value: Any, what: str) -> Array:
         return np.asarray(value)
     except ValueError:  # lists of different lengths
         raise CorralError(f"{what} to renew must be whole numbers or booleans, not {kind(value)}") from None
+
+
+def renew(parts: Sequence[Part], renewed: Array, failures: Failures) -> bool:
+    """Let the learners of these parts forget the renewed arms. False if a base failed and was set aside."""
+    done = True
+    for part in parts:
+        player = part.block.player
+        own = renewed.take(part.rows, axis=0)[:, : getattr(player.base, "arms", None)]
+        touched = np.flatnonzero(own.any(axis=1))
+        try:
+            if len(touched):
+                failures.call(part.at[touched], player.renew, part.learners[touched], own[touched])
+        except SetAside:
+            done = False
+    return done

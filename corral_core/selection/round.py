@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 
 from corral_core.players.plain import Player
 from corral_core.protocols.problem import Observation
@@ -47,6 +48,16 @@ class Round:
     unpaid: int = 0  # steps that count for the gain and whose rewards are missing
     told: int = 0
     steps: Array | None = None  # (steps, rows), the gain of every step told so far, for metas with `per_step`
+
+    def merged(self, proposed: list[Array]) -> Array:
+        """One action per row: that of the chosen base, from what every part proposed."""
+        if len(self.parts) == 1 and self.parts[0].whole:
+            return proposed[0]
+        actions = np.empty((len(self.chosen), *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
+        for part, each in zip(self.parts, proposed, strict=True):
+            played = self.at.take(part.rows) == part.at
+            actions[part.rows[played]] = each[played]
+        return actions
 
 
 @attrs.define(eq=False)

@@ -13,9 +13,10 @@ and what it did is not undone: a live selection sets it aside and continues with
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -33,8 +34,9 @@ from corral_core.selection.lineup import Lineup
 from corral_core.selection.options import PRESETS, Options, options_for
 from corral_core.selection.propensity import action_probability, chances
 from corral_core.selection.received import copied, experience_of, observation_of, reward_of
-from corral_core.selection.renewing import renewed_arms
+from corral_core.selection.renewing import renew, renewed_arms
 from corral_core.selection.round import Block, Part, Round, Ticket
+from corral_core.selection.saving import SavedSelection, read, saved, write
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
 from corral_core.selection.teaching import Student, Teaching
 from corral_core.selection.tickets import Tickets
@@ -160,14 +162,50 @@ class Selection:
         """
         with self._lock:
             renewed = renewed_arms(arms, rows, self.problem, self.options, self.rows)
-            for part in self._lineup.everyone():
-                own = renewed.take(part.rows, axis=0)[:, : getattr(part.block.player.base, "arms", None)]
-                touched = np.flatnonzero(own.any(axis=1))
-                if len(touched):
-                    self._renew(part, touched, own[touched])
+            if not renew(self._lineup.everyone(), renewed, self._failures):
+                self._round = None
             for ticket in self._tickets.listed():
                 ticket.renewed = renewed if ticket.renewed is None else ticket.renewed | renewed
             self._failures.warn()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save everything in one `.npz` file of plain arrays, which replaces the old one as a whole."""
+        with self._lock:
+            write(path, saved(self))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        bases: Sequence[Base],
+        meta: Meta | None,
+        problem: Problem,
+        *,
+        options: Options | None = None,
+    ) -> Self:
+        """The selection that was saved in this file, with the same bases (resolved), meta-algorithm and problem.
+
+        It continues with the same bits. Its open tickets keep their numbers. Options are those that were saved; if you
+        pass any, they must be the same.
+        """
+        return cls._restored(read(path), bases, meta, problem, options)
+
+    @classmethod
+    def _restored(
+        cls, file: SavedSelection, bases: Sequence[Base], meta: Meta | None, problem: Problem, options: Options | None
+    ) -> Self:
+        check_parts(bases, meta, problem, options)
+        wanted = file.options() if options is None else options_for(meta, options)
+        file.check(bases, meta, problem, wanted)
+        return file.filled(lambda **made: cls(bases, meta, problem, options=wanted, **made))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        with self._lock:
+            file = SavedSelection(saved(self), "a copy of a selection")
+        return self._restored(file, self.bases, self.meta, self.problem, self.options)
+
+    def __reduce__(self) -> NoReturn:
+        raise CorralError("a selection cannot be pickled: use save and load, or copy.deepcopy")
 
     @property
     def probabilities(self) -> Array | None:
@@ -284,28 +322,11 @@ class Selection:
         if observation is ticket.observation:
             ticket.seen = views
         for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):
-            decision, actions = self._failures.call(part.at, self._decide, part, policy, seen)
+            decision, actions = self._failures.call(part.at, decide, part, policy, seen, self.problem, self.rng)
             decided.append(decision)
             proposed.append(actions)
-        ticket.actions = self._merged(ticket, proposed)
+        ticket.actions = ticket.round.merged(proposed)
         return ticket
-
-    def _decide(self, part: Part, policy: Any, seen: Observation) -> tuple[Any, Array]:
-        """What the learners of a part decide, and the actions in it."""
-        player = part.block.player
-        decision = player.act(policy, seen, self.rng)
-        return decision, actions_in(decision, player.base, self.problem, seen, len(part.rows))
-
-    def _merged(self, ticket: Ticket, proposed: list[Array]) -> Array:
-        """One action per row: that of the chosen base."""
-        parts = ticket.round.parts
-        if len(parts) == 1 and parts[0].whole:
-            return proposed[0]
-        actions = np.empty((self.rows, *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
-        for part, each in zip(parts, proposed, strict=True):
-            played = ticket.round.at.take(part.rows) == part.at
-            actions[part.rows[played]] = each[played]
-        return actions
 
     def _restart(self, restart: Array) -> None:
         """Start these learners over."""
@@ -318,18 +339,18 @@ class Selection:
                 except SetAside:
                     self._round = None
 
-    def _renew(self, part: Part, touched: Array, arms: Array) -> None:
-        """Let these learners of a part forget these arms."""
-        try:
-            self._failures.call(part.at[touched], part.block.player.renew, part.learners[touched], arms)
-        except SetAside:
-            self._round = None
-
     def _block(self, members: Array, shown: dict[str, Array]) -> Block:
         bases = [self.bases[member] for member in members]
         given = given_rows(bases, shown, self.rows)
         player = self.options.played(bases[0]).start(given, self.rng)
         return Block(members, player)
+
+
+def decide(part: Part, policy: Any, seen: Observation, problem: Problem, rng: Generator) -> tuple[Any, Array]:
+    """What the learners of a part decide, and the actions in it."""
+    player = part.block.player
+    decision = player.act(policy, seen, rng)
+    return decision, actions_in(decision, player.base, problem, seen, len(part.rows))
 
 
 def _generator(rng: Any) -> Generator:
