@@ -142,8 +142,9 @@ class Base(Named):
                 raise CorralError(
                     f"{self.name}: {name} must be at most {most}, as many as {problem.environment} has, not {mine}"
                 )
-        if problem.masked and "arms" in names and (self.arms or problem.arms) != problem.arms:  # type: ignore[attr-defined]
-            raise CorralError(f"{self.name}: arms must not be set; {problem.environment} may mask all that are left")
+        come_and_go = (problem.masked or problem.renewable) and "arms" in names
+        if come_and_go and getattr(self, "arms") not in (None, problem.arms):  # noqa: B009 - not every base has it
+            raise CorralError(f"{self.name}: leave arms out; {problem.environment} masks some or replaces them")
         found = {name: getattr(problem, name) for name in left_open}
         fit = filled(self, problem, **found)
         for lower, upper in (("low", "high"), ("step_low", "step_high")):

@@ -18,11 +18,16 @@ def knob(default: Any = attrs.NOTHING, *, help: str, validator: Any = None) -> A
     return attrs.field(default=default, validator=validator, metadata={"help": help, "knob": True})
 
 
-def fitted(*, help: str, validator: Any = None, knob: bool = False) -> Any:
-    """A field that `resolve` takes from the field of the same name in the problem, unless the user set it."""
+def fitted(*, help: str, validator: Any = None, knob: bool = False, hidden: bool = False) -> Any:
+    """A field that `resolve` takes from the field of the same name in the problem, unless the user set it.
+
+    If it is `hidden`, users cannot set it in a file, and it is not listed among the parameters.
+    """
     if validator is not None:
         validator = attrs.validators.optional(validator)
     metadata = {"help": help, "fitted": True} | ({"knob": True} if knob else {})
+    if hidden:
+        return attrs.field(default=None, kw_only=True, repr=False, metadata=metadata | {"hidden": True})
     return attrs.field(default=None, validator=validator, metadata=metadata)
 
 

@@ -165,8 +165,13 @@ def test_arms_refuse_what_cannot_be(values, sentence: str) -> None:
 def test_bases_say_what_they_miss() -> None:
     with pytest.raises(CorralError, match="ucb needs a finite set of arms; a ball has none"):
         Ucb().resolve(attrs.evolve(PROBLEM, arms=None, environment="a ball"))
-    with pytest.raises(CorralError, match="ucb needs every arm at every play; the shop masks some"):
-        Ucb().resolve(attrs.evolve(PROBLEM, masked=True, environment="the shop"))
+    with pytest.raises(CorralError, match="rate needs every arm at every play; the shop masks some"):
+        Rate().resolve(attrs.evolve(PROBLEM, masked=True, environment="the shop"))
+    with pytest.raises(CorralError, match="exp3 cannot forget an arm; the shop replaces arms by new ones"):
+        Exp3().resolve(attrs.evolve(PROBLEM, renewable=True, environment="the shop"))
+    for coming in ({"masked": True}, {"renewable": True}):
+        with pytest.raises(CorralError, match="ucb: leave arms out; the shop masks some or replaces them"):
+            Ucb(arms=3).resolve(attrs.evolve(PROBLEM, environment="the shop", **coming))
 
 
 @pytest.mark.parametrize(

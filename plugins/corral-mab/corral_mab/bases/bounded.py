@@ -1,4 +1,4 @@
-"""Bases whose bound needs every reward in [low, high], and contexts that do not change.
+"""Bases whose bound needs every reward in [low, high], contexts that do not change and all arms at every play.
 
 >>> from corral_core import Problem
 >>> from corral_mab import Exp3
@@ -19,11 +19,12 @@ from corral_core import Base, Problem, fitted, parameter
 
 @attrs.frozen(kw_only=True)
 class NeedsBoundedRewards(Base):
-    """A base whose bound holds only if rewards are bounded and contexts do not change."""
+    """A base whose bound holds only if rewards are bounded, contexts do not change and no arm is masked."""
 
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
     changing: bool = fitted(help="whether contexts change; then there is no bound")
+    masked: bool = fitted(help="whether arms may be unavailable", hidden=True)
     bounded: bool | None = parameter(
         None,
         help="whether every reward lies in [low, high]; if not, there is no bound (default: from the environment)",
@@ -38,4 +39,4 @@ class NeedsBoundedRewards(Base):
     @property
     def has_bound(self) -> bool:
         """Whether its bound holds in the problem that it was resolved for."""
-        return bool(self.bounded) and not self.changing
+        return bool(self.bounded) and not self.changing and not self.masked

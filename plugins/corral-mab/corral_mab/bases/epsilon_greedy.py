@@ -6,8 +6,10 @@ so each arm is tried once.
 
 Bound (Pacchiano et al. 2020, Lemma 4.9; with c = 10 K ln(1/delta) / Delta^2, Delta the smallest gap, for rewards of
 range 1): 16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) sum_j Delta_j)^(1/3) s^(2/3) for more. Other values of
-c have no bound of their own; the base claims this one for every c. If rewards may lie outside [low, high], or contexts
-change, it claims none.
+c have no bound of their own; the base claims this one for every c. If rewards may lie outside [low, high], contexts
+change or arms are masked, it claims none.
+
+If arms are masked, both draws are among the available arms, and a policy holds the order of the means.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002.
 
@@ -29,9 +31,10 @@ from attrs.validators import ge, gt
 from numpy.random import Generator
 
 from corral_core import Array, Bound, Feedback, Observation, Rows, Term, fitted, knob
-from corral_core.bases.policies import arm_type
+from corral_core.bases.policies import arm_type, best_arm, ranks
 from corral_mab.bases.bounded import NeedsBoundedRewards
 from corral_mab.bases.means import Means, observe
+from corral_mab.bases.uniform_play import nth_available
 
 LEAST = 1e-30  # keeps a rate from rounding to zero in single precision
 
@@ -48,6 +51,11 @@ class EpsilonGreedyPolicy(Rows):
     rate: Array
 
 
+class MaskedEpsilonGreedyPolicy(Rows):
+    index: Array  # (rows, arms), the order of the means
+    rate: Array
+
+
 @attrs.frozen
 class EpsilonGreedy(NeedsBoundedRewards):
     """Explores with probability c/s, otherwise plays the arm with the largest mean."""
@@ -55,8 +63,11 @@ class EpsilonGreedy(NeedsBoundedRewards):
     name: ClassVar[str] = "epsilon-greedy"
     formula: ClassVar[str] = (
         "16 sqrt(s ln(1/delta)) for two arms, 20 (K ln(1/delta) (K-1))^(1/3) s^(2/3) for more; times the reward range; "
-        "none if rewards may lie outside [low, high] or contexts change"
+        "none if rewards may lie outside [low, high], contexts change or arms are masked"
     )
+    masks: ClassVar[bool] = True
+    learns_from_others: ClassVar[bool] = True
+    renews: ClassVar[bool] = True
 
     c: float = knob(1.0, help="exploration: in state s, a random arm with probability min(1, c/s)", validator=gt(0))
     arms: int = fitted(help="number of arms K", validator=ge(1))
@@ -69,19 +80,40 @@ class EpsilonGreedy(NeedsBoundedRewards):
             means, np.zeros(rows, dtype=arm_type(self.arms)), np.zeros(rows), np.asarray(given.c, dtype=np.float64)
         )
 
-    def policy(self, state: EpsilonGreedyState, rows: Array) -> EpsilonGreedyPolicy:
+    def policy(self, state: EpsilonGreedyState, rows: Array) -> EpsilonGreedyPolicy | MaskedEpsilonGreedyPolicy:
         rate = np.maximum(state.c.take(rows) / (state.played.take(rows) + 1), LEAST)
+        if self.masked:
+            return MaskedEpsilonGreedyPolicy(ranks(state.means.mean.take(rows, axis=0)), rate.astype(np.float32))
         return EpsilonGreedyPolicy(greedy=state.greedy.take(rows), rate=rate.astype(np.float32))
 
-    def act(self, policy: EpsilonGreedyPolicy, observation: Observation, rng: Generator) -> Array:
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
         # One uniform number decides both: below the rate the base explores, and its position there picks the arm.
         share = rng.random(len(policy)) / np.minimum(policy.rate, 1.0)
-        arm = np.where(share < 1.0, share * self.arms, policy.greedy)
+        if self.masked:
+            mask = self._available(policy, observation)
+            explores = share < 1.0
+            random = nth_available(mask, np.where(explores, share, 0.0))
+            return np.asarray(np.where(explores, random, best_arm(policy.index, mask)))
+        arm: Array = np.where(share < 1.0, share * self.arms, policy.greedy)
         return arm.astype(np.intp)
+
+    def _available(self, policy: Any, observation: Observation) -> Array:
+        return np.ones((len(policy), self.arms), dtype=bool) if observation.mask is None else observation.mask
+
+    def action_probabilities(self, policy: Any, observation: Observation) -> Array:
+        mask = self._available(policy, observation)
+        greedy = best_arm(policy.index, mask) if self.masked else policy.greedy
+        rate = np.minimum(policy.rate, 1.0).astype(np.float64)[:, None]
+        explored = rate * mask / mask.sum(axis=1, keepdims=True)
+        return np.asarray(explored + (1 - rate) * (np.arange(self.arms) == greedy[:, None]))
 
     def learn(self, state: EpsilonGreedyState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         observe(state.means, rows, feedback)
         state.played[rows] += 1
+        state.greedy[rows] = state.means.mean.take(rows, axis=0).argmax(axis=1)
+
+    def renew(self, state: EpsilonGreedyState, rows: Array, arms: Array) -> None:
+        state.means.renew(rows, arms)  # s stays: it counts what was learned
         state.greedy[rows] = state.means.mean.take(rows, axis=0).argmax(axis=1)
 
     def bound(self, delta: float) -> Bound | None:

@@ -9,6 +9,10 @@ U(s, delta) = (high - low) (4 sqrt(K s ln K) + (2 sqrt(K s/ln K) + 1) ln(2/delta
 It needs losses in [0, 1], so rewards in [low, high], and one best arm: if rewards may lie outside, or contexts change,
 no bound is claimed. Plain EXP3 has a bound of this order only in expectation, but claims the same bound.
 
+If arms are masked, P is the softmax over the available arms, a policy holds -eta_s L, and no bound is claimed.
+It learns only from its own plays, because losses are weighted by its own probabilities. It renews no arms: L sums
+losses over all plays, and an arm without a past has no sum that could be compared with those of the others.
+
 Sources: Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", 2002; Neu, "Explore no
 more: improved high-probability regret bounds for non-stochastic bandits", 2015.
 
@@ -42,6 +46,10 @@ class Exp3Policy(Rows):
     probability: Array  # P, (rows, arms)
 
 
+class MaskedExp3Policy(Rows):
+    weight: Array  # -eta_s L up to a constant, (rows, arms): logarithms of weights, because any arms may be left
+
+
 class Exp3Decision(Rows):
     action: Array
     probability: Array  # probability with which the action was drawn
@@ -54,8 +62,9 @@ class Exp3(NeedsBoundedRewards):
     name: ClassVar[str] = "exp3"
     formula: ClassVar[str] = (
         "(high - low) (4 sqrt(K s ln K) + (2 sqrt(K s/ln K) + 1) ln(2/delta)); "
-        "none if rewards may lie outside [low, high] or contexts change"
+        "none if rewards may lie outside [low, high], contexts change or arms are masked"
     )
+    masks: ClassVar[bool] = True
     implicit: ClassVar[float] = 0.0  # multiple of the rate that is added to the probability
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
@@ -68,17 +77,31 @@ class Exp3(NeedsBoundedRewards):
         """The learning rate eta_s, s = played + 1."""
         return np.asarray(np.sqrt(math.log(self.arms) / (self.arms * (played + 1))))
 
-    def policy(self, state: Exp3State, rows: Array) -> Exp3Policy:
+    def policy(self, state: Exp3State, rows: Array) -> Exp3Policy | MaskedExp3Policy:
         loss = state.loss.take(rows, axis=0)
         loss -= loss.min(axis=1, keepdims=True)
+        if self.masked:
+            return MaskedExp3Policy((-self.rate(state.played.take(rows))[:, None] * loss).astype(np.float32))
         weight = np.exp(-self.rate(state.played.take(rows))[:, None] * loss)
         return Exp3Policy((weight / weight.sum(axis=1, keepdims=True)).astype(np.float32))
 
-    def act(self, policy: Exp3Policy, observation: Observation, rng: Generator) -> Exp3Decision:
-        sums = np.cumsum(policy.probability, axis=1, dtype=np.float64)
+    def act(self, policy: Any, observation: Observation, rng: Generator) -> Exp3Decision:
+        probability = self._weights(policy, observation) if self.masked else policy.probability
+        sums = np.cumsum(probability, axis=1, dtype=np.float64)
         drawn = rng.random(len(policy)) * sums[:, -1]
         action = (sums <= drawn[:, None]).sum(axis=1)
-        return Exp3Decision(action, policy.probability[np.arange(len(action)), action] / sums[:, -1])
+        return Exp3Decision(action, probability[np.arange(len(action)), action] / sums[:, -1])
+
+    def _weights(self, policy: MaskedExp3Policy, observation: Observation) -> Array:
+        """Weights of the available arms, the largest of them 1."""
+        weight = policy.weight.astype(np.float64)
+        if observation.mask is not None:
+            weight = np.where(observation.mask, weight, -np.inf)
+        return np.asarray(np.exp(weight - weight.max(axis=1, keepdims=True)))
+
+    def action_probabilities(self, policy: Any, observation: Observation) -> Array:
+        weight = self._weights(policy, observation) if self.masked else policy.probability.astype(np.float64)
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     def learn(self, state: Exp3State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         loss = (self.high - feedback.reward) / ((self.high - self.low) or 1.0)

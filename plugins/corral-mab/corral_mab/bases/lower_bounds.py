@@ -1,5 +1,7 @@
 """The bases of the paper's two lower bounds. They know the arms and only count their plays.
 
+They play the arms of these environments, so they have no use for masks, new arms or the plays of others.
+
 Theorem 5.2: base A always plays the best arm; base B, in its own state s, plays the second with probability
 4 c / (sqrt(s + 2) ln(s + 2)), c = sqrt(1/24) unless the environment has another. The environment draws which of the two
 slots is base B, if any.
@@ -62,6 +64,13 @@ def usual_or_other(policy: ErringPolicy, rng: Generator) -> Array:
     return np.where(rng.random(len(policy)) < policy.chance, policy.other, policy.arm).astype(np.intp)
 
 
+def usual_and_other(policy: ErringPolicy, arms: int) -> Array:
+    """The probabilities of `usual_or_other`, (rows, arms)."""
+    chance, arm = np.minimum(policy.chance, 1.0).astype(np.float64)[:, None], np.arange(arms)
+    other, usual = arm == policy.other[:, None], arm == policy.arm[:, None]
+    return np.asarray(np.where(other, chance, 0.0) + np.where(usual, 1 - chance, 0.0))
+
+
 @attrs.frozen
 class SqrtBase(Base):
     """Optimal, or errs less and less often; the environment decides which, by slot."""
@@ -89,6 +98,9 @@ class SqrtBase(Base):
 
     def act(self, policy: ErringPolicy, observation: Observation, rng: Generator) -> Array:
         return usual_or_other(policy, rng)
+
+    def action_probabilities(self, policy: ErringPolicy, observation: Observation) -> Array:
+        return usual_and_other(policy, arms=2)
 
     def learn(self, state: SqrtState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.played[rows] += 1
@@ -146,6 +158,9 @@ class UnknownRateBase(Base):
 
     def act(self, policy: ErringPolicy, observation: Observation, rng: Generator) -> Array:
         return usual_or_other(policy, rng)
+
+    def action_probabilities(self, policy: ErringPolicy, observation: Observation) -> Array:
+        return usual_and_other(policy, arms=3)
 
     def learn(self, state: SwitchState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.played[rows] += 1

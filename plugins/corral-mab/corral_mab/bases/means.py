@@ -19,10 +19,15 @@ class Means(Rows):
         """Means before any pull. They are infinite, so that each arm is tried once."""
         return cls(np.zeros((rows, arms)), np.zeros((rows, arms)), np.full((rows, arms), np.inf))
 
+    def renew(self, rows: Array, arms: Array) -> None:
+        """Forget these arms: (rows, arms) booleans."""
+        for array, new in ((self.pulls, 0.0), (self.total, 0.0), (self.mean, np.inf)):
+            array[rows] = np.where(arms, new, array[rows])
+
 
 def observe(state: Means, rows: Array, feedback: Feedback) -> tuple[Array, Array, Array]:
     """Add the rewards in place; return each pulled arm's position in the flat arrays, its pulls and its mean."""
-    at = rows * state.pulls.shape[1] + feedback.action
+    at = np.ravel_multi_index((rows, feedback.action), state.pulls.shape)  # raises an error if the arm is not its own
     n = state.pulls.take(at) + 1
     total = state.total.take(at) + feedback.reward
     mean = total / n

@@ -4,7 +4,8 @@ In state s it plays the bad arm with probability min(1, c alpha s^(alpha - 1)), 
 regret after s plays is gap * sum_{t <= s} min(1, c alpha t^(alpha - 1)), which is at most gap * c s^alpha and tends to
 it.
 
-It learns nothing. Set `gap` to the gap between the environment's two arms.
+It learns nothing, and it needs its two arms at every play: it cannot play masked or new ones. Set `gap` to the gap
+between the environment's two arms.
 
 >>> from corral_core import Problem
 >>> Rate(c=2.0, alpha=0.5, gap=0.3).resolve(Problem(arms=2)).bound(0.1).shape
@@ -78,6 +79,10 @@ class Rate(Base):
 
     def act(self, policy: RatePolicy, observation: Observation, rng: Generator) -> Array:
         return np.where(rng.random(len(policy)) < policy.bad, self.bad, self.good)
+
+    def action_probabilities(self, policy: RatePolicy, observation: Observation) -> Array:
+        bad, arm = policy.bad[:, None], np.arange(self.arms)
+        return np.asarray(np.where(arm == self.bad, bad, 0.0) + np.where(arm == self.good, 1 - bad, 0.0))
 
     def learn(self, state: RateState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.played[rows] += 1

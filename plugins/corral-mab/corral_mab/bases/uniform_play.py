@@ -37,6 +37,7 @@ class UniformPlay(Base):
     formula: ClassVar[str] = "(high - low) s"
     masks: ClassVar[bool] = True
     learns_from_others: ClassVar[bool] = True
+    renews: ClassVar[bool] = True
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
     low: float = fitted(help="lowest mean reward")
@@ -52,13 +53,26 @@ class UniformPlay(Base):
         uniform = rng.random(len(policy))
         if observation.mask is None:
             return (uniform * self.arms).astype(np.intp)
-        rank = (uniform * observation.mask.sum(axis=1)).astype(np.intp)  # which of the available arms
-        found: Array = (np.cumsum(observation.mask, axis=1) > rank[:, None]).argmax(axis=1)
-        return found
+        return nth_available(observation.mask, uniform)
+
+    def action_probabilities(self, policy: Blank, observation: Observation) -> Array:
+        if observation.mask is None:
+            return np.full((len(policy), self.arms), 1 / self.arms)
+        return np.asarray(observation.mask / observation.mask.sum(axis=1, keepdims=True))
 
     def learn(self, state: Blank, rows: Array, feedback: Feedback, rng: Generator) -> None:
         """Nothing to learn."""
 
+    def renew(self, state: Blank, rows: Array, arms: Array) -> None:
+        """Nothing to forget."""
+
     def bound(self, delta: float) -> Bound:
         span = self.high - self.low
         return Bound(lambda s: span * s, (Term(span, 1.0),))
+
+
+def nth_available(mask: Array, uniform: Array) -> Array:
+    """The available arm at this share, in [0, 1), of the way through the available arms."""
+    rank = (uniform * mask.sum(axis=1)).astype(np.intp)
+    found: Array = (np.cumsum(mask, axis=1) > rank[:, None]).argmax(axis=1)
+    return found

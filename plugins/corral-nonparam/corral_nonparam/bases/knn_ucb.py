@@ -22,7 +22,7 @@ Bound, for a horizon of T plays, with M0 = `initial` and M1 = `scale`:
 
 the first plays and twice the sum of the bonuses. (With ln s instead of ln T it would not be concave at first.) In the
 source M1 is a large enough constant, and the order is proved for contexts that are drawn independently of what was
-played; the contexts of one arm are not.
+played; the contexts of one arm are not. Nothing is proved if arms are masked: then no bound is claimed.
 
 Source: Guan, Jiang, "Nonparametric stochastic contextual bandits", 2018, Algorithm 2. M0 and M1 are its names. Its text
 leaves open whether the square root covers both logarithms (here it does), and how large M1 is; 1 explores far too
@@ -89,9 +89,14 @@ class KnnUcb(Base):
     """Optimism about the mean reward of the nearest neighbours (kNN-UCB)."""
 
     name: ClassVar[str] = "knn-ucb"
-    formula: ClassVar[str] = "K M0 (high - low) + 2 (2+d)/(1+d) M1 sqrt(ln T ln(T K/delta)) K^(1/(2+d)) s^((1+d)/(2+d))"
+    formula: ClassVar[str] = (
+        "K M0 (high - low) + 2 (2+d)/(1+d) M1 sqrt(ln T ln(T K/delta)) K^(1/(2+d)) s^((1+d)/(2+d)); "
+        "none if arms are masked"
+    )
     masks: ClassVar[bool] = True
     learns_from_others: ClassVar[bool] = True
+    renews: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = True
 
     scale: float = knob(0.1, help="factor of the bonus (M1)", validator=MODERATE)
     initial: int = parameter(
@@ -120,7 +125,7 @@ class KnnUcb(Base):
 
     def bound(self, delta: float) -> Bound | None:
         problem = self.problem
-        if problem is None or problem.low is None or problem.high is None or problem.horizon is None:
+        if problem is None or problem.low is None or problem.high is None or problem.horizon is None or problem.masked:
             return None
         d, arms, spread, horizon = self.dimension, self.arms, problem.high - problem.low or 1.0, max(problem.horizon, 3)
         alpha, start = (1 + d) / (2 + d), arms * self.initial * spread
@@ -169,6 +174,10 @@ class KnnUcb(Base):
             x = played(x, feedback.action)
         plays = Plays(np.ascontiguousarray(x, dtype=np.float64), np.asarray(feedback.reward, dtype=np.float64))
         state.history.append(rows * self.arms + feedback.action, plays)
+
+    def renew(self, state: KnnUcbState, rows: Array, arms: Array) -> None:
+        row, arm = np.nonzero(arms)
+        state.history.forget(rows[row] * self.arms + arm)
 
     def _seen(self, observation: Observation) -> Array:
         """The first d features of the context, or of every arm."""
