@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corral_core.experiments.guarantee import Guarantee, guarantees, smoothing_needs
+from corral_core.experiments.guarantee import Promise, promises
 from corral_core.experiments.point import parse_point
+from corral_core.metas.theorem import smoothing_needs
 
 
-def promised(**changes: Any) -> list[Guarantee]:
+def promised(**changes: Any) -> list[Promise]:
     """The guarantees of an experiment that meets every precondition, but for the changes."""
     source: dict[str, Any] = {
         "name": "theory",
@@ -22,15 +23,15 @@ def promised(**changes: Any) -> list[Guarantee]:
         "meta": {"name": "corral"},
         "bases": [{"name": "ucb"}, {"name": "ucb1"}],
     }
-    return guarantees(parse_point(source | changes))
+    return promises(parse_point(source | changes))
 
 
-def promise(**changes: Any) -> Guarantee:
+def promise(**changes: Any) -> Promise:
     (found,) = promised(**changes)
     return found
 
 
-def failing(found: Guarantee) -> list[str]:
+def failing(found: Promise) -> list[str]:
     return [condition.text for condition in found.conditions if condition.holds is False]
 
 
@@ -122,7 +123,7 @@ def test_the_promise_by_hand() -> None:
     sqrt(MT) + M/eta + T eta + T c^2 eta = 316.23 + 158.11 + 632.46 + 158.11."""
     found = promise(environment=TWO_ARMS, bases=RATE, horizon=100_000)
     assert found.row == "alpha and c known"
-    (only,) = found.promises
+    (only,) = found.cases
     assert len(only.bases) == 2 and only.exponent == 0.5
     assert only.shape == only.literal == pytest.approx(316.2278 + 158.1139 + 632.4555 + 158.1139, rel=1e-6)
     assert found.most == 100_000
@@ -134,7 +135,7 @@ def test_the_promise_of_exp3p_by_hand() -> None:
     found = promise(environment=TWO_ARMS, bases=RATE, horizon=100_000, meta={"name": "exp3p"})
     p = 50_000 ** (-1 / 3) * 0.25 ** (2 / 3)
     expected = math.sqrt(1e5) + 1e5 * p + 1 / p + math.sqrt(50_000 / p) / 2
-    assert found.promises[0].shape == pytest.approx(expected, rel=1e-9)
+    assert found.cases[0].shape == pytest.approx(expected, rel=1e-9)
     assert f"p = {p:.4g}" in found.formula
 
 
@@ -143,7 +144,7 @@ def test_promises_are_in_raw_reward() -> None:
     small = promise(environment={"name": "gaussian-arms", "means": [0.75, 0.25], "noise": 0.5})
     large = promise(environment={"name": "gaussian-arms", "means": [7.5, 2.5], "noise": 5.0, "high": 10.0})
     assert large.most == 10 * small.most
-    for one, ten in zip(small.promises, large.promises, strict=True):
+    for one, ten in zip(small.cases, large.cases, strict=True):
         assert (ten.shape, ten.literal) == pytest.approx((10 * one.shape, 10 * one.literal))
 
 
@@ -153,7 +154,7 @@ def test_the_price_of_misspecification_is_added_as_it_is() -> None:
         environment={"name": "misspecified-contexts", "dimension": 4},
         bases=[{"name": "misspecified-linucb", "epsilon": epsilon} for epsilon in (0.0, 0.1)],
     )
-    none, tenth = (each.shape for each in found.promises)
+    none, tenth = (each.shape for each in found.cases)
     assert tenth - none == pytest.approx(0.1 * 2 * 10_000)
     assert "the linear terms of U(T)" in found.formula
 
@@ -162,7 +163,7 @@ def test_a_rate_that_was_given_is_the_general_row() -> None:
     found = promise(environment=TWO_ARMS, bases=RATE, horizon=100_000, meta={"name": "corral", "eta": 0.02})
     assert found.row == "general (the rate was given)"
     expected = math.sqrt(1e5) + 2 / 0.02 + 50_000 * 0.02 + 50_000 * 0.25 * 0.02
-    assert found.promises[0].shape == pytest.approx(expected)
+    assert found.cases[0].shape == pytest.approx(expected)
 
 
 def test_a_guarantee_is_vacuous_until_the_horizon_is_long() -> None:
@@ -176,7 +177,7 @@ def test_the_best_of_the_promises_decides_whether_all_is_vacuous() -> None:
     """A base whose bound promises nothing does not take away what another promises, at a rate that was given."""
     bases = [RATE[0], {"name": "rate", "gap": 0.5, "c": 1e6}]
     found = promise(environment=TWO_ARMS, bases=bases, horizon=100_000, meta={"name": "corral", "eta": 0.02})
-    values = sorted(each.literal for each in found.promises)
+    values = sorted(each.literal for each in found.cases)
     assert len(values) == 2 and values[0] < found.most < values[1]
     assert not found.vacuous
 
