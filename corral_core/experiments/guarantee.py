@@ -23,6 +23,7 @@ from corral_core.parsing import shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Condition, Guarantee, Meta, MetaProblem
 from corral_core.protocols.parameters import fitted_names
+from corral_core.protocols.problem import Problem
 from corral_core.selection.judge import variance_proxy
 from corral_core.selection.options import Options
 from corral_core.selection.setup import units
@@ -142,27 +143,34 @@ def _required(requires: Mapping[str, Any], options: Options, meta: Meta) -> Iter
     """The options that the guarantee requires, in words, and whether the experiment has them."""
     for name, wanted in requires.items():
         if name == "clip" and wanted == "auto":
-            same = options.units == "range" and options.clip_for(meta) == meta.clip
-            yield Condition(f"rewards are cut to {_interval(meta.clip)} in units of their range", same)
+            same = options.clip_for(meta) == meta.clip
+            yield Condition(f"the rewards that the meta sees are cut to {_interval(meta.clip)}", same)
         else:
             text = WORDS.get((name, wanted), f"the option {name} is {shown(wanted)}")
             yield Condition(text, getattr(options, name, None) == wanted)
 
 
 def _judging(point: Point, options: Options, meta: Meta) -> Iterator[Condition]:
-    """What clipping and the width of the base test do, given the noise."""
+    """What clipping and the width of the base test do, given the noise and the units."""
     problem, clip = point.problem, options.clip_for(meta)
     start, span, most = units(problem, options)
     if clip is not None:
         low, high = start + clip[0] * span, start + clip[1] * span
-        known = problem.reward_low is not None and problem.reward_high is not None
         text = f"rewards lie in {_interval((low, high))}, so that cutting them keeps their means"
-        yield Condition(text, problem.pays_within(low, high) if known else None)
+        yield Condition(text, _inside(problem, low, high))
     if options.base_test and options.test_variance != "auto":
         noise = None if problem.noise is None else problem.noise / span
         least = variance_proxy(noise, clip, most, attrs.evolve(options, test_variance="auto"))
         wide = options.test_variance >= least
         yield Condition(f"v = {options.test_variance:.3g} in the base test is at least {least:.3g}", wide)
+
+
+def _inside(problem: Problem, low: float, high: float) -> bool | None:
+    """Whether all rewards lie in [low, high]; None if their range is unknown and that of the means does not tell."""
+    if problem.reward_low is not None and problem.reward_high is not None:
+        return problem.pays_within(low, high)
+    means = problem.range
+    return None if low <= means[0] and means[1] <= high else False
 
 
 def _of_bases(curve: Curve, meta: Meta, told: MetaProblem) -> Iterator[Condition]:

@@ -39,10 +39,10 @@ from corral_core.selection.validation import actions_in, kind
 class Selection:
     """A meta-algorithm over bases, or a base alone (one base, no meta), in every row.
 
-    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. A meta that needs
-    no horizon may be told no rounds, if the problem has a delta. `options` set how bases are played and judged (default:
-    the preset `paper`). `shown` contains what every base is given before the first play, by name: for example the
-    features of fixed arms. Several threads may call it: a lock lets in one at a time.
+    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. A meta that
+    needs no horizon may be told no rounds, if the problem has a delta. `options` set how bases are played and judged
+    (default: the preset `paper`). `shown` contains what every base is given before the first play, by name: for example
+    the features of fixed arms. Several threads may call it: a lock lets in one at a time.
 
     A `live` selection copies what it is asked about, so that the caller may change its arrays, and sets aside a base
     that fails. A simulation needs neither.

@@ -109,8 +109,8 @@ def test_a_bound_that_makes_no_sense_is_refused(bound: Any, why: str) -> None:
 
 # --- what the theorem says then ---
 
-SEEN = "the meta sees rewards in units of their range, cut to [-1.0, 2.0]"
-RATES = "gamma is 1/T, and rates grow by exp(1/ln T)"
+UNITS = "the meta sees rewards in units of their range"
+CUT = "the rewards that the meta sees are cut to [-1, 2]"
 OWN = {"bases": [{"name": "ucb"}, {"name": "ucb1"}]}
 
 
@@ -118,16 +118,21 @@ OWN = {"bases": [{"name": "ucb"}, {"name": "ucb1"}]}
     ("changes", "fails"),
     [
         ({}, []),
-        ({"options": {"clip": [-1, 2]}}, [SEEN]),
-        ({"options": {"clip": "none"}}, [SEEN]),
-        ({"options": {"units": "raw"}}, [SEEN]),
+        ({"options": {"clip": [-1, 2]}}, []),
+        ({"options": {"clip": [0, 1]}}, [CUT]),
+        ({"options": {"clip": "none"}}, [CUT]),
+        ({"options": {"units": "raw"}}, [UNITS]),
         ({"options": {"test_variance": 1}}, ["v = 1 in the base test is at least 1.5"]),
         ({"options": {"test_variance": 1.6}}, []),
-        ({"meta": {"name": "corral", "gamma": 0}}, [RATES]),
-        ({"meta": {"name": "corral", "growth": 2}}, [RATES]),
-        ({"meta": {"name": "corral", "gamma": "1/T"}}, []),
-        ({"meta": {"name": "exp3p", "eta": 1}}, ["beta is p/2 and eta is p/(1 + beta)"]),
-        ({"meta": {"name": "exp3p", "beta": 0.5}}, ["beta is p/2 and eta is p/(1 + beta)"]),
+        ({"meta": {"name": "corral", "gamma": 0}}, ["gamma = 0 is 1/T = 0.0001"]),
+        ({"meta": {"name": "corral", "gamma": 0.9}}, ["gamma = 0.9 is 1/T = 0.0001"]),
+        ({"meta": {"name": "corral", "growth": 2}}, ["growth = 2 is exp(1/ln T) = 1.115"]),
+        ({"meta": {"name": "corral", "growth": 0.5}}, ["growth = 0.5 is exp(1/ln T) = 1.115"]),
+        ({"meta": {"name": "corral", "gamma": "1/T", "growth": "exp(1/ln(T))"}}, []),
+        ({"meta": {"name": "corral", "loss_factor": 3.0}}, ["loss_factor = 3 is 1 or 2"]),
+        ({"meta": {"name": "corral", "loss_factor": 2.0}}, []),
+        ({"meta": {"name": "exp3p", "eta": 1, "p": 0.02}}, ["eta = 1 is p/(1 + beta) = 0.0198"]),
+        ({"meta": {"name": "exp3p", "beta": 0.5, "p": 0.02}}, ["beta = 0.5 is p/2 = 0.01"]),
     ],
 )
 def test_what_departs_from_the_theorem_fails(changes: dict[str, Any], fails: list[str]) -> None:
