@@ -130,6 +130,6 @@ def state_survives_saving(case: MetaCase) -> None:
             contest.run(ROUNDS - moment)
         for number, pair in enumerate(zip(found.history, wanted.history, strict=True), start=1):
             for name, one, other in zip(("base", "probability"), *pair, strict=True):
-                if not np.array_equal(one, other):
+                if one is not other and (one is None or other is None or not np.array_equal(one, other)):
                     what = f"saved after {moment} rounds, loaded and continued, at round {number}"
                     broken(f"{what}: {name} {shown(one)} in place of {shown(other)}")

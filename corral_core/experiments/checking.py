@@ -16,6 +16,7 @@ KEYS = [
     "name",
     "question",
     "horizon",
+    "anytime",
     "replicates",
     "seed",
     "preset",
@@ -119,6 +120,7 @@ def check_source(source: Mapping[str, Any], where: str) -> None:
             raise CorralError(f"{where}: {name} must be a table")
     for name in ("name", "question", "at", "preset"):
         convert(source.get(name, ""), str, f"{where}: {name}")
+    convert(source.get("anytime", False), bool, f"{where}: anytime")
 
 
 def table(value: Any, where: str) -> dict[str, Any]:

@@ -31,13 +31,23 @@ def check_parts(bases: Any, meta: Any, problem: Any, options: Any) -> None:
             raise CorralError(f"{name} must be {what.get(name, 'a Base')}, not {kind(value)}")
 
 
-def check_sizes(rows: Any, rounds: Any, meta: Meta | None) -> None:
-    """Raise a `CorralError` if the number of rows or rounds is wrong, or the meta needs rounds and none are given."""
-    if rounds is None and meta is not None:
-        raise CorralError(f"{meta.name} needs rounds: the number of rounds that it plans for")
+def check_sizes(rows: Any, rounds: Any) -> None:
+    """Raise a `CorralError` if the number of rows or rounds is wrong."""
     for name, value in (("rows", rows), ("rounds", 1 if rounds is None else rounds)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise CorralError(f"{name} must be a whole number of at least 1, not {kind(value)}")
+
+
+def check_unknown_rounds(meta: Meta | None, problem: Problem, options: Options) -> None:
+    """Raise a `CorralError` if a selection that is told no number of rounds needs it."""
+    if meta is None:
+        return
+    if meta.needs_horizon:
+        raise CorralError(f"{meta.name} needs rounds: the number of rounds that it plans for")
+    if problem.delta is None:
+        raise CorralError(f"{meta.name} without rounds needs a problem with delta, which otherwise is 1/rounds")
+    if options.base_test:
+        raise CorralError("base_test needs to know the number of rounds for its width; switch base_test off")
 
 
 def check_shown(shown: Any, rows: int) -> None:

@@ -27,7 +27,7 @@ from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import NOTHING, Observation, Problem
 from corral_core.rows import Array, Rows
-from corral_core.selection.compatibility import check_fit, check_parts, check_shown, check_sizes
+from corral_core.selection.compatibility import check_fit, check_parts, check_shown, check_sizes, check_unknown_rounds
 from corral_core.selection.failures import Failures, SetAside
 from corral_core.selection.judge import Judge, MetaJudge
 from corral_core.selection.lineup import Lineup
@@ -46,10 +46,10 @@ from corral_core.selection.validation import actions_in, kind
 class Selection:
     """A meta-algorithm over bases, or a base alone (one base, no meta), in every row.
 
-    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. `options` set
-    how bases are played and judged (default: the preset `paper`). `shown` contains what every base is given before the
-    first play, by name: for example the features of fixed arms. Several threads may call it: a lock lets in one at a
-    time.
+    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. A meta that
+    needs no horizon may be told no rounds, if the problem has a delta. `options` set how bases are played and judged
+    (default: the preset `paper`). `shown` contains what every base is given before the first play, by name: for example
+    the features of fixed arms. Several threads may call it: a lock lets in one at a time.
 
     A `live` selection copies what it is asked about, so that the caller may change its arrays, and sets aside a base
     that fails. A simulation needs neither.
@@ -71,7 +71,9 @@ class Selection:
         check_parts(bases, meta, problem, options)
         self.options = options_for(meta, options or PRESETS["paper"])
         check_fit(bases, meta, problem, self.options)
-        check_sizes(rows, rounds, meta)
+        check_sizes(rows, rounds)
+        if rounds is None:
+            check_unknown_rounds(meta, problem, self.options)
         check_shown(shown or {}, rows)
         self.bases, self.meta, self.problem, self.rows = list(bases), meta, problem, rows
         self.rng = _generator(rng)
@@ -86,7 +88,7 @@ class Selection:
         self._zeros = np.zeros(rows, dtype=np.intp)
         self._round: Round | None = None
         self.judge = Judge(len(bases), rows)
-        if meta is not None and rounds is not None:
+        if meta is not None:
             told = meta_problem(bases, problem, self.options, rounds)
             self.judge = MetaJudge(meta, told, problem, self.options, rows, self._weights)
         self._failures = Failures(self.bases, rows, self.judge, live=live)

@@ -35,6 +35,10 @@ class Curve:
         """Number of rounds in this many plays, including an unfinished one."""
         return -(-horizon // self.options.steps)
 
-    def told(self, problem: Problem, horizon: int) -> MetaProblem:
+    def rounds_told(self, problem: Problem) -> int | None:
+        """Number of rounds that the meta is told; None if the horizon of the problem is unknown."""
+        return None if problem.horizon is None else self.rounds(problem.horizon)
+
+    def told(self, problem: Problem) -> MetaProblem:
         """What the meta is told before the first round."""
-        return meta_problem(self.bases, problem, self.options, self.rounds(horizon))
+        return meta_problem(self.bases, problem, self.options, self.rounds_told(problem))
