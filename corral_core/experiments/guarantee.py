@@ -120,6 +120,8 @@ def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> 
 def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: MetaProblem) -> Iterator[Condition]:
     low, high = point.problem.range
     yield Condition("bases are smoothed", options.player == "smooth")
+    if options.share:
+        yield Condition("bases learn only from their own plays", False)
     yield Condition("the bias U_j(s)/s is subtracted from the gain", options.bias == 1)
     yield Condition("the base test is on", options.base_test)
     if isinstance(meta, Corral):
