@@ -87,12 +87,15 @@ class Log:
         """Empty the lists of these rows: rows are put only to restart them, and fresh rows have no entries."""
         self.forget(rows)
 
-    def to_arrays(self) -> dict[str, Array]:
+    def entries(self) -> dict[str, Array]:
+        """All entries by field: those of row 0, then of row 1, and so on."""
         total = int(self.length.sum())
         rows = np.repeat(np.arange(self.rows), self.length)
         index = np.arange(total) - np.repeat(np.cumsum(self.length) - self.length, self.length)
-        arrays = {name: self.column(name, rows, index) for name in self._columns}
-        return {"length": self.length, **arrays}
+        return {name: self.column(name, rows, index) for name in self._columns}
+
+    def to_arrays(self) -> dict[str, Array]:
+        return {"length": self.length, **self.entries()}
 
     def from_arrays(self, arrays: Mapping[str, Array]) -> Log:
         length = np.asarray(arrays["length"])

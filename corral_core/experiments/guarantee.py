@@ -141,6 +141,8 @@ WORDS: dict[tuple[str, Any], str] = {
 
 def _required(requires: Mapping[str, Any], options: Options, meta: Meta, problem: Problem) -> Iterator[Condition]:
     """The options that the guarantee requires, in words, and whether the experiment has them."""
+    if options.share:
+        requires = {"share": False, **requires}
     for name, wanted in requires.items():
         if name == "clip" and wanted == "auto":
             usual = attrs.evolve(options, clip="auto")

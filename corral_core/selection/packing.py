@@ -121,10 +121,9 @@ class Packer:
         if id(log) not in self._paths:
             raise CorralError(f"{path} cannot be saved: it is a log that is not part of the base's state")
         block, place = self._paths[id(log)]
-        arrays = log.to_arrays()
         before, self._learner = self._learner, (block, np.repeat(np.arange(log.rows), log.length))
-        length = self.pack(arrays.pop("length"), path)
-        columns = {name: self.pack(array, f"{path}.{name}") for name, array in arrays.items()}
+        length = self.pack(log.length, path)
+        columns = {name: self.pack(array, f"{path}.{name}") for name, array in log.entries().items()}
         like = log._like.replace(**dict.fromkeys(columns)) if columns else Rows()
         found = {"log": [block, place], "length": length, "columns": columns, "like": self.pack(like, path)}
         self._learner = before

@@ -95,6 +95,10 @@ class Selection:
         restarts = self.options.restart
         self._lineup = Lineup(self.blocks, len(bases), rows, self.judge, self._failures, restarts=restarts)
         feedback = "raw" if meta is None else meta.feedback
+        # whether the probability of an action can be known at all
+        self._has_probabilities = (
+            self.options.player == "plain" and problem.actions == "finite" and not problem.episodic
+        )
         self._everyone_plays = feedback == "importance-weighted"
         sharing = [block for block in self.blocks if self.options.share and block.player.base.learns_from_others]
         students = [Student(block, self._lineup, problem, rows) for block in sharing]
@@ -292,11 +296,6 @@ class Selection:
                 chance, self.blocks, self._lineup, self._failures, observation, ticket.actions
             )
         return ticket
-
-    @property
-    def _has_probabilities(self) -> bool:
-        """Whether the probability of an action can be known at all."""
-        return self.options.player == "plain" and self.problem.actions == "finite" and not self.problem.episodic
 
     def _begin(self) -> Round:
         chosen, probability = self.judge.choose(self.rng)

@@ -158,9 +158,11 @@ def test_a_reward_beyond_the_clip_fails() -> None:
 
 def test_raw_rewards_that_are_cut_to_the_range_of_scaled_ones_fail() -> None:
     environment = {"name": "gaussian-arms", "arms": 5, "low": 0, "high": 10}
-    found = promise(environment=environment, options={"units": "raw"}, bases=[{"name": "ucb"}, {"name": "ucb1"}])
+    options = {"units": "raw", "clip": [-1, 2]}
+    found = promise(environment=environment, options=options, bases=[{"name": "ucb"}, {"name": "ucb1"}])
     assert failing(found) == [
         "the meta sees rewards in units of their range",
+        "the rewards that the meta sees are cut to [-1, 2]",
         "rewards lie in [-1, 2], so that cutting them keeps their means",
     ]
 
