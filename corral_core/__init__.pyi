@@ -9,7 +9,6 @@ from corral_core.environments.episodic_mdp import EpisodicMdp as EpisodicMdp
 from corral_core.errors import CorralError as CorralError
 from corral_core.experiments.experiment import Experiment as Experiment
 from corral_core.experiments.experiment import load_experiment as load_experiment
-from corral_core.experiments.guarantee import Guarantee as Guarantee
 from corral_core.hookspecs import Entry as Entry
 from corral_core.hookspecs import hookimpl as hookimpl
 from corral_core.log import Log as Log
@@ -23,6 +22,8 @@ from corral_core.players.smoothing import smooth as smooth
 from corral_core.protocols.base import Base as Base
 from corral_core.protocols.environment import Environment as Environment
 from corral_core.protocols.environment import Play as Play
+from corral_core.protocols.meta import Condition as Condition
+from corral_core.protocols.meta import Guarantee as Guarantee
 from corral_core.protocols.meta import Meta as Meta
 from corral_core.protocols.meta import MetaProblem as MetaProblem
 from corral_core.protocols.meta import Verdict as Verdict
@@ -61,6 +62,7 @@ __all__ = [  # noqa: RUF022 - in the order of the documentation
     "Play",
     "Verdict",
     "Guarantee",
+    "Condition",
     "parameter",
     "knob",
     "fitted",

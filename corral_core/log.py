@@ -87,23 +87,56 @@ class Log:
         """Empty the lists of these rows: rows are put only to restart them, and fresh rows have no entries."""
         self.forget(rows)
 
-    def to_arrays(self) -> dict[str, Array]:
+    def entries(self) -> dict[str, Array]:
+        """All entries by field: those of row 0, then of row 1, and so on."""
         total = int(self.length.sum())
         rows = np.repeat(np.arange(self.rows), self.length)
         index = np.arange(total) - np.repeat(np.cumsum(self.length) - self.length, self.length)
-        arrays = {name: self.column(name, rows, index) for name in self._columns}
-        return {"length": self.length, **arrays}
+        return {name: self.column(name, rows, index) for name in self._columns}
+
+    def to_arrays(self) -> dict[str, Array]:
+        return {"length": self.length, **self.entries()}
 
     def from_arrays(self, arrays: Mapping[str, Array]) -> Log:
         length = np.asarray(arrays["length"])
-        log, longest = self.empty(len(length)), int(length.max(initial=0))
-        if self._entry is None and longest:
+        columns = {name: np.asarray(array) for name, array in arrays.items() if name != "length"}
+        if self._entry is None and length.any():
             raise CorralError("an empty log must know the class of its entries to be loaded: write Log(rows, Entry)")
-        first = np.cumsum(length) - length
-        for index in range(longest):
-            rows = np.flatnonzero(length > index)
-            columns = {name: np.asarray(arrays[name])[first[rows] + index] for name in arrays if name != "length"}
-            log.append(rows, self._like.replace(**columns) if self._columns else self._entry(**columns))  # type: ignore[misc]
+        if self._columns:
+            return self.filled(length, columns, self._like)
+        return self.filled(length, columns, self._entry(**columns) if columns and self._entry else Rows())
+
+    def filled(self, length: Array, columns: Mapping[str, Array], like: Rows) -> Log:
+        """A log of the same kind with these entries: the columns hold those of row 0, then of row 1, and so on.
+
+        `like` is a record of the entries' class, with what all entries share, such as a log.
+        """
+        log = self.empty(len(length))
+        total = int(length.sum())
+        if not total:
+            return log
+        pages = int(length.max() - 1 + self.FIRST).bit_length() - self.FIRST.bit_length() + 1
+        number = np.arange(pages)
+        size = self.FIRST << number
+        first = size - self.FIRST  # number of the first entry of each page
+        sizes = np.where(length > first[:, None], size[:, None], 0)
+        begin = (np.cumsum(sizes) - sizes.reshape(-1)).reshape(sizes.shape)
+        log._base = np.where(sizes > 0, begin - first[:, None], -1)
+        log._page_of = np.repeat(number.astype(np.int8), size)
+        log._used = int(sizes.sum())
+        log.length = length.astype(np.int64)
+        log._entry, log._like = type(like), like.replace()
+        rows = np.repeat(np.arange(len(length)), length)
+        index = np.arange(total) - np.repeat(np.cumsum(length) - length, length)
+        address = log._address(rows, index)
+        for name, values in columns.items():
+            log._columns[name] = np.zeros((log._used, *values.shape[1:]), dtype=values.dtype)
+            log._columns[name][address] = values
+        some = np.flatnonzero(length)
+        last = log._page_of.take(length[some] - 1).astype(np.int64)
+        base = log._base[last, some]
+        log._next[some] = base + length[some]
+        log._end[some] = base + first[last] + size[last]
         return log
 
     @classmethod

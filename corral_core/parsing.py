@@ -94,6 +94,8 @@ def _convert_simple(value: Any, kind: Any, where: str) -> Any:
 def _choices(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(str(choice) for choice in get_args(kind))
+    if get_origin(kind) is tuple:
+        return "a list of numbers" if get_args(kind)[0] in (int, float) else "a list"
     shown = [_choices(choice) if get_args(choice) else NAMES.get(choice, "a list") for choice in get_args(kind)]
     return " or ".join(name for name in shown if name != "nothing")
 

@@ -19,6 +19,12 @@ not change the learner, because a copy may act again later.
 A learner may also have `renew(arms)`, which forgets what it knows of these arms (an array of their numbers), and
 `action_probabilities(context)`: the probability with which `act` plays each arm, or None. A base whose learners renew
 arms must say so with `renews`.
+
+A live selection can be saved if its learners have `to_state()` and `from_state(state)`. `to_state` returns what the
+learner knows as a dict of plain values: None, booleans, numbers, strings, numpy arrays (not of objects), and lists,
+tuples and dicts (with strings as keys) of these. `from_state` gets an equal dict, fills a learner that `make` has just
+made, in place, and returns nothing; both may be called at any moment, and a restored learner acts and learns with the
+same bits. A `snapshot` is saved in the same way, so it must be of the learner's own class.
 """
 
 from __future__ import annotations
@@ -169,6 +175,22 @@ def lift(
         renews=renews,
         learns_from_others=learns_from_others,
     )
+
+
+def saves_state(learner: Any) -> bool:
+    """Whether a learner has `to_state` and `from_state`, so that it can be saved."""
+    inner = learner.learner if isinstance(learner, BesideArms) else learner
+    return hasattr(inner, "to_state") and hasattr(inner, "from_state")
+
+
+def state_of(learner: Any) -> Any:
+    """What a learner knows, as its `to_state` returns it."""
+    return (learner.learner if isinstance(learner, BesideArms) else learner).to_state()
+
+
+def fill_learner(learner: Any, state: Any) -> None:
+    """Give a fresh learner what another one knew."""
+    (learner.learner if isinstance(learner, BesideArms) else learner).from_state(state)
 
 
 def _streams(rng: Any, rows: int) -> list[Any]:

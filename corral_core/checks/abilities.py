@@ -142,7 +142,10 @@ def renewed_arms_are_forgotten(case: BaseCase) -> None:
 
 @demand(when=lambda case: case.asked.renews)
 def renewing_leaves_the_rest_alone(case: BaseCase) -> None:
-    """`renew` leaves other rows, and what is known of other arms, unchanged; afterwards `changed` is True."""
+    """`renew` leaves other rows, and what is known of other arms, unchanged; afterwards `changed` is True.
+
+    A base that rarely changes may bring its policy up to date, so how it acts without the arm is not compared.
+    """
     rows = np.array([1, 3])
     for arm in range(_arms(case)):
         trial = case.trial().run()
@@ -160,9 +163,9 @@ def renewing_leaves_the_rest_alone(case: BaseCase) -> None:
         if case.base.rarely_changes and not case.base.changed(trial.state, rows).all():
             broken("`changed` is False after an arm was renewed")
         now = _without(case, trial.state, arm, last)
-        if not _alike(now, knew):
-            then = f"{shown(knew)} in place of {shown(now)}"
-            broken(f"arm {arm} was renewed, and the probabilities of the others alone changed: {then}")
+        if not case.base.rarely_changes and not _alike(now, knew):
+            then = f"{shown(now)} in place of {shown(knew)}"
+            broken(f"arm {arm} was renewed, and the probabilities of the other arms alone changed: {then}")
         trial.run(2)
 
 

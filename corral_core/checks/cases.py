@@ -17,6 +17,7 @@ from corral_core.checks.policies import POLICIES
 from corral_core.checks.regrets import REGRETS
 from corral_core.checks.rows import ROWS
 from corral_core.checks.rules import Checks, Outcome
+from corral_core.checks.saving import META_SAVING, SAVING
 from corral_core.checks.slopes import SLOPES
 from corral_core.checks.states import STATES
 from corral_core.checks.trial import BaseCase
@@ -33,9 +34,9 @@ from corral_core.suggestions import suggestion
 Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 
 CHECKS: dict[type[Any], Checks] = {
-    BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES, *ABILITIES, *SLOPES]),
+    BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES, *ABILITIES, *SAVING, *SLOPES]),
     EnvironmentCase: Checks([*ENVIRONMENTS, *REGRETS]),
-    MetaCase: METAS,
+    MetaCase: Checks([*METAS, *META_SAVING]),
     ExperimentCase: EXPERIMENTS,
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from corral_core.bounds import Bound, Term
 from corral_core.checks.objects import fingerprint
 from corral_core.checks.rules import Checks, broken, description_of, shown
-from corral_core.checks.trial import HORIZON, TURNS, BaseCase, Moment, Trial, compare, held, unchanged
+from corral_core.checks.trial import HORIZON, TURNS, BaseCase, Moment, Trial, held, unchanged
 from corral_core.checks.worlds import any_action
 from corral_core.errors import CorralError
 from corral_core.rows import Array, Rows
@@ -32,22 +31,6 @@ def states_keep_double_precision(case: BaseCase) -> None:
         small = array.dtype.kind in "fc" and array.dtype.itemsize < 8
         if small and not any(np.array_equal(array, each) for each in kept):
             broken(f"{name} is {shown(array)}")
-
-
-@demand()
-def states_survive_saving(case: BaseCase) -> None:
-    """A state that was saved as plain arrays and loaded continues unchanged; or saving it raises a CorralError."""
-    trial, undisturbed = case.trial().run(6), case.trial().run(6 + TURNS)
-    try:
-        arrays = trial.state.to_arrays()
-    except CorralError:
-        return
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    file.seek(0)
-    fresh = case.trial().run(1).state  # loading starts from a state of the same layout with other numbers
-    trial.player.state = fresh.from_arrays(dict(np.load(file, allow_pickle=False)))
-    compare(trial.run(), undisturbed, lambda row: row, "saved after six plays, loaded and continued")
 
 
 @demand()

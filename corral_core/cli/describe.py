@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 
 if TYPE_CHECKING:
-    from corral_core.experiments.guarantee import Guarantee
+    from corral_core.experiments.guarantee import Promise
     from corral_core.experiments.point import Point
     from corral_core.registry.discovery import Registered
 
@@ -120,7 +120,7 @@ def _print_parameters(cls: Any) -> None:
 
 def _describe_experiment(name: str, plugin: str | None = None) -> None:
     from corral_core.experiments.experiment import load_experiment
-    from corral_core.experiments.guarantee import guarantees
+    from corral_core.experiments.guarantee import promises
     from corral_core.terminal import plays, say
 
     points = load_experiment(name).points
@@ -129,7 +129,8 @@ def _describe_experiment(name: str, plugin: str | None = None) -> None:
     if first.question:
         say(first.question, "  ")
     environment = first.environment.name
-    print(f"\n{plays(first.horizon)} in {environment}, {first.replicates} replicates, seed {first.seed}")
+    hidden = " (nobody is told how many)" if first.problem.horizon is None else ""
+    print(f"\n{plays(first.horizon)}{hidden} in {environment}, {first.replicates} replicates, seed {first.seed}")
     if len(points) > 1:
         say(f"swept: {'; '.join(point.at for point in points)}", following="  ")
     say(f"curves: {', '.join(_grouped([curve.name for curve in first.curves]))}", following="  ")
@@ -137,8 +138,8 @@ def _describe_experiment(name: str, plugin: str | None = None) -> None:
         for sentence in first.choices(curve):
             say(f"{curve.name}{', ' + first.at if first.at else ''}: {sentence}", "  ", "    ")
     for point in points:
-        for guarantee in guarantees(point):
-            _print_guarantee(point, guarantee)
+        for promise in promises(point):
+            _print_promise(point, promise)
 
 
 def _grouped(names: list[str]) -> list[str]:
@@ -152,34 +153,40 @@ def _grouped(names: list[str]) -> list[str]:
     return shown
 
 
-def _print_guarantee(point: Point, guarantee: Guarantee) -> None:
+def _print_promise(point: Point, promise: Promise) -> None:
     from corral_core.terminal import number, say
 
-    print(f"\nThe paper's theorem for {guarantee.curve}{' at ' + point.at if point.at else ''}")
-    say(f"regret of order {guarantee.formula}", "  ", "    ")
-    say(f"row of the table: {guarantee.row}; constants and logarithms are left out", "  ", "    ")
-    if not guarantee.promises:
-        say("No base has a bound below linear, so the theorem promises nothing.", "  ")
-    everyone = len(point.curve(guarantee.curve).bases)
-    for promise in guarantee.promises:
-        who = "any base" if len(promise.bases) == everyone else " or ".join(_grouped(list(promise.bases)))
+    curve = point.curve(promise.curve)
+    print()
+    say(f"{_capital(promise.source)}, for {promise.curve}{' at ' + point.at if point.at else ''}", following="  ")
+    say(f"regret of order {promise.formula}", "  ", "    ")
+    row = f"row of the table: {promise.row}; " if promise.row else ""
+    say(f"{row}constants and logarithms are left out", "  ", "    ")
+    if not promise.cases:
+        say("No base has a bound below linear, so it promises nothing.", "  ")
+    for case in promise.cases:
+        who = "any base" if len(case.bases) == len(curve.bases) else " or ".join(_grouped(list(case.bases)))
         say(
-            f"if {who} is the best adapted one: {number(promise.shape)} from its shape (alpha = "
-            f"{promise.exponent:.3g}), {number(promise.literal)} from its literal bound",
+            f"if {who} is the best adapted one: {number(case.shape)} from its shape (alpha = {case.exponent:.3g}), "
+            f"{number(case.literal)} from its literal bound",
             "  ",
             "    ",
         )
     print("  preconditions:")
     marks = {True: "holds   ", False: "FAILS   ", None: "assumed "}
-    for condition in guarantee.conditions:
+    for condition in promise.conditions:
         say(f"{marks[condition.holds]} {condition.text}", "    ", " " * 13)
-    if not guarantee.holds:
-        bounded = all(point.curve(guarantee.curve).told(point.problem, point.horizon).bounds)
+    if not promise.holds:
+        bounded = all(curve.told(point.problem).bounds)
         more = "the preset theory enables what it can" if bounded else "the preset theory refuses bases without a bound"
         say(f"So the theorem does not apply to this experiment; {more}.", "  ")
-    if guarantee.vacuous:
+    if promise.vacuous:
         say(
-            f"Vacuous at this horizon: with literal bounds the theorem allows more than {number(guarantee.most)}, the "
+            f"Vacuous at this horizon: with literal bounds the theorem allows more than {number(promise.most)}, the "
             "regret of losing everything at every play.",
             "  ",
         )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -13,7 +13,7 @@ from corral_core.engines.failure import Failure, failure_of, has_called
 from corral_core.engines.progress import Progress, Watch
 from corral_core.errors import reason
 from corral_core.experiments.point import Point
-from corral_core.simulation.record import Record
+from corral_core.simulation.record import Record, latest_choices
 
 
 class Done(NamedTuple):
@@ -61,8 +61,8 @@ def lost_by(error: Exception, point: Point, task: Task) -> Lost:
 
 def _report(task: Task, played: Callable[[Progress], None], checkpoint: int, plays: int, record: Record) -> None:
     regret = None if record.regret is None else float(record.regret[:, checkpoint].mean())
-    probabilities = tuple(record.probabilities[:, checkpoint].mean(axis=0).tolist())
-    played(Progress(task, plays, regret, float(record.reward[:, checkpoint].mean()), probabilities))
+    reward, chosen = float(record.reward[:, checkpoint].mean()), latest_choices(record, checkpoint)
+    played(Progress(task, plays, regret, reward, tuple(chosen.mean(axis=0).tolist()), record.probabilities is not None))
 
 
 class GivenUp:

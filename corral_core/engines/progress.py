@@ -14,7 +14,8 @@ class Progress(NamedTuple):
     plays: int
     regret: float | None  # None if the environment does not report regret
     reward: float
-    probabilities: tuple[float, ...]  # of the bases
+    chosen: tuple[float, ...]  # the probabilities of the bases, or their shares of plays since the last checkpoint
+    draws: bool = True  # whether they are probabilities
 
 
 class Watch:

@@ -16,6 +16,7 @@ KEYS = [
     "name",
     "question",
     "horizon",
+    "anytime",
     "replicates",
     "seed",
     "preset",
@@ -87,7 +88,7 @@ def check_text(text: str, where: str) -> None:
 def check_record(point: Recorded, where: str) -> None:
     """Refuse chunks whose curves would take too much memory."""
     rows = min(point.chunk_size, point.replicates)
-    most = max(record_bytes(rows, point.horizon, len(curve.bases)) for curve in point.curves)
+    most = max(record_bytes(rows, point.horizon, len(curve.bases), len(curve.records)) for curve in point.curves)
     if most > MOST_BYTES:
         raise CorralError(
             f"{where}: the curves of a chunk of {rows:,} replicates take {most:,} bytes, more than {MOST_BYTES:,}; "
@@ -119,6 +120,7 @@ def check_source(source: Mapping[str, Any], where: str) -> None:
             raise CorralError(f"{where}: {name} must be a table")
     for name in ("name", "question", "at", "preset"):
         convert(source.get(name, ""), str, f"{where}: {name}")
+    convert(source.get("anytime", False), bool, f"{where}: anytime")
 
 
 def table(value: Any, where: str) -> dict[str, Any]:

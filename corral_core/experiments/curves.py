@@ -14,6 +14,7 @@ from corral_core.experiments.grids import product
 from corral_core.experiments.source import bare
 from corral_core.parsing import build, check_keys, convert, parameters, shown
 from corral_core.protocols.base import Base
+from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import Problem
 from corral_core.registry.discovery import Kind
 from corral_core.registry.names import get_registry
@@ -111,7 +112,10 @@ def _options(values: Mapping[str, Any], where: str, preset: str = "paper") -> tu
     own = values.get("options", {})
     if not isinstance(own, Mapping):
         raise CorralError(f"{where}: options must be a table")
-    return found, build(Options, {**attrs.asdict(PRESETS[found]), **own}, f"{where}: options")
+    options = build(Options, {**attrs.asdict(PRESETS[found]), **own}, f"{where}: options")
+    if "test_variance" in own and not options.base_test:
+        raise CorralError(f"{where}: options: test_variance belongs to base_test, which is off; switch it on")
+    return found, options
 
 
 def curves_of(
@@ -148,6 +152,7 @@ def _of_metas(
     curves: list[Curve] = []
     if "meta" in source:
         meta = made("meta", source["meta"], where)
+        _check_restarts(meta, source.get("options", {}), where)
         name = shown_as["meta", source["meta"]["name"]]
         curves.append(Curve(name, members, labels, meta, options))
         for other in convert(compare.get("presets", []), tuple[str, ...], f"{where}: compare.presets"):
@@ -163,6 +168,7 @@ def _of_metas(
         inherited = {} if "preset" in set_here else {"preset": preset, "options": source.get("options", {})}
         own, judged = _options({**inherited, **set_here}, f"{where}: compare.metas")
         meta = made("meta", values, where)
+        _check_restarts(meta, {**inherited, **set_here}.get("options", {}), f"{where}: compare.metas")
         name, suffix = shown_as["meta", values.pop("name")], f" ({own})" if own != preset else ""
         # The shortest label that differs from the curves before it.
         names = [_label(name, said) + suffix for said in ({}, values, {**values, **set_here.get("options", {})})]
@@ -170,6 +176,12 @@ def _of_metas(
         label = next((each for each in names if each not in taken), names[-1])
         compared[place] = Curve(label, members, labels, meta, judged)
     return curves + [compared[place] for place in sorted(compared)]
+
+
+def _check_restarts(meta: Meta, options: Mapping[str, Any], where: str) -> None:
+    """Refuse to switch off restarts that a meta requires; presets, which also leave them off, are overruled."""
+    if meta.restarts == "required" and options.get("restart") is False:
+        raise CorralError(f"{where}: options: restart must not be off, because {meta.name} requires restarts")
 
 
 def _alone(how: Any, bases: list[tuple[str, Base]], where: str) -> list[Curve]:

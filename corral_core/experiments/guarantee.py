@@ -1,28 +1,29 @@
-"""What the paper's theorem promises for an experiment, and which of its preconditions fail.
+"""What theory promises for the curves of an experiment, and which preconditions fail.
 
-Theorem 4.11 of Pacchiano et al. 2020: smoothed bases, bias U_j(s)/s, the base test and (for CORRAL) restarts, with
-delta <= 1/sqrt(T); if some base is adapted and U_*(T) = c T^alpha, alpha in [1/2, 1), then the regret is of the order
-of the paper's table. A term of U that is linear in s, like that of misspecification, is added unchanged (the paper's
-theorem on misspecified contextual linear bandits). Assumption 2.1 has mean rewards in [-1, 1] and 1-sub-Gaussian
-noise, so bounds are measured here in units of half the reward range.
+A meta states its guarantee: a formula, an order, the options it requires, and conditions on its own parameters and on
+what it was told (`Meta.guarantee`). Here this is compared with the experiment, and what a meta cannot see is added: the
+noise, contexts, what clipping does to rewards, and the bounds and deltas of the bases.
+
+Noise is measured in units of half the reward range, because the sources have means in [-1, 1] and 1-sub-Gaussian noise.
+A term of U that is linear in s, like that of misspecification, is added unchanged.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import attrs
-import numpy as np
 
-from corral_core.bounds import Bound, Term
-from corral_core.errors import CorralError
+from corral_core.bounds import Term
+from corral_core.errors import CorralError, place, reason
 from corral_core.experiments.point import Point
-from corral_core.metas.corral import Corral
-from corral_core.metas.exp3p import Exp3P
-from corral_core.metas.learning_rates import corral_guarantee, exp3p_guarantee
-from corral_core.protocols.meta import MetaProblem
-from corral_core.rows import Array
+from corral_core.parsing import shown
+from corral_core.protocols.base import Base
+from corral_core.protocols.meta import Condition, Guarantee, Meta, MetaProblem
+from corral_core.protocols.parameters import fitted_names
+from corral_core.protocols.problem import Problem
 from corral_core.selection.judge import variance_proxy
 from corral_core.selection.options import Options
 from corral_core.selection.setup import units
@@ -30,15 +31,7 @@ from corral_core.simulation.curve import Curve
 
 
 @attrs.frozen
-class Condition:
-    """A precondition of the theorem: it holds, it fails, or it cannot be checked (None)."""
-
-    text: str
-    holds: bool | None
-
-
-@attrs.frozen
-class Promise:
+class Case:
     """The order of the regret, if these bases are the best adapted ones, without constants and logarithms."""
 
     bases: tuple[str, ...]
@@ -48,13 +41,14 @@ class Promise:
 
 
 @attrs.frozen
-class Guarantee:
-    """What the theorem promises for one curve of an experiment, and which of its preconditions hold."""
+class Promise:
+    """What a meta's guarantee means for one curve of an experiment, and which of its preconditions hold."""
 
     curve: str
+    source: str
     row: str
     formula: str
-    promises: tuple[Promise, ...]
+    cases: tuple[Case, ...]
     most: float  # the regret of losing everything at every play
     conditions: tuple[Condition, ...]
 
@@ -64,78 +58,146 @@ class Guarantee:
 
     @property
     def vacuous(self) -> bool:
-        """Whether even the best promise allows losing everything at every play."""
-        return bool(self.promises) and all(promise.literal >= self.most for promise in self.promises)
+        """Whether even the best case allows losing everything at every play."""
+        return bool(self.cases) and all(case.literal >= self.most for case in self.cases)
 
 
-def guarantees(point: Point) -> list[Guarantee]:
-    """One guarantee for every curve whose meta the theorem covers."""
+def promises(point: Point) -> list[Promise]:
+    """One promise for every curve whose meta states a guarantee."""
     found = []
     for curve in point.curves:
-        if isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw":
-            told = curve.told(point.problem, point.horizon)
-            found.append(_guarantee(point, curve, curve.meta, told))
+        if curve.meta is None:
+            continue
+        told = curve.told(point.problem)
+        stated = _stated(curve.meta, told)
+        if stated is not None:
+            found.append(_promise(point, curve, curve.meta, told, stated))
     return found
 
 
-def _guarantee(point: Point, curve: Curve, meta: Corral | Exp3P, told: MetaProblem) -> Guarantee:
+def _stated(meta: Meta, told: MetaProblem) -> Guarantee | None:
+    try:
+        return meta.guarantee(told)
+    except CorralError:
+        raise
+    except Exception as bug:
+        raise CorralError(f"{meta.name}: guarantee raised {reason(bug)}{place(bug)}") from bug
+
+
+def _promise(point: Point, curve: Curve, meta: Meta, told: MetaProblem, stated: Guarantee) -> Promise:
     low, high = point.problem.range
     unit = units(point.problem, curve.options)[1] if high > low else 0.0
-    rate = meta.rate(told)
-    if isinstance(meta, Corral):
-        formula = f"sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha), eta = {rate:.4g}"
-    else:
-        formula = f"sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c, p = {rate:.4g}"
+    rounds = curve.rounds(point.horizon)
+    formula = stated.formula
     if any(term.alpha >= 1 for bound in told.bounds if bound for term in bound.shape):
         formula += ", plus the linear terms of U(T), which no rate can reduce"
-    promises: dict[tuple[float, float, float], list[str]] = {}
+    cases: dict[tuple[float, float, float], list[str]] = {}
     for label, bound in zip(curve.labels, told.bounds, strict=True):
         if bound is None or bound.leading is None:
             continue
         c, alpha = bound.leading
-        linear = sum(term.c for term in bound.shape if term.alpha >= 1) * told.rounds
-        literal = Term((float(bound(told.rounds)) - linear) / told.rounds**alpha, alpha)
-        values = [(_value(meta, told, rate, term) + linear) * unit for term in (Term(c, alpha), literal)]
-        promises.setdefault((alpha, values[0], values[1]), []).append(label)
-    return Guarantee(
+        linear = sum(term.c for term in bound.shape if term.alpha >= 1) * rounds
+        literal = Term((float(bound(rounds)) - linear) / rounds**alpha, alpha)
+        values = [(float(stated.order(term, rounds)) + linear) * unit for term in (Term(c, alpha), literal)]
+        cases.setdefault((alpha, values[0], values[1]), []).append(label)
+    return Promise(
         curve=curve.name,
-        row=_row(meta, told),
+        source=stated.source,
+        row=stated.row,
         formula=formula,
-        promises=tuple(Promise(tuple(labels), *values) for values, labels in promises.items()),
+        cases=tuple(Case(tuple(labels), *values) for values, labels in cases.items()),
         most=point.horizon * (high - low),
-        conditions=tuple(_conditions(point, curve.options, meta, told)),
+        conditions=tuple(_conditions(point, curve, meta, told, stated)),
     )
 
 
-def _row(meta: Corral | Exp3P, told: MetaProblem) -> str:
-    given = meta.eta if isinstance(meta, Corral) else meta.p
-    return meta.aim(told).row if given == "auto" else "general (the rate was given)"
+# --- Conditions -------------------------------------------------------------------------------------------------------
 
 
-def _value(meta: Corral | Exp3P, told: MetaProblem, rate: float, term: Term) -> float:
-    order = corral_guarantee if isinstance(meta, Corral) else exp3p_guarantee
-    return order(told.bases, told.rounds, rate, term)
+def _conditions(point: Point, curve: Curve, meta: Meta, told: MetaProblem, stated: Guarantee) -> Iterator[Condition]:
+    yield from _required(stated.requires, curve.options, meta, point.problem)
+    yield from stated.conditions
+    yield from _judging(point, curve.options, meta)
+    yield from _of_bases(curve, meta, told)
+    yield from _noise(point)
+    if point.problem.renewable:
+        yield Condition("arms are never replaced by new ones", False)
+    yield Condition("contexts are drawn independently from one distribution", None)
+    yield Condition("some base is adapted: its bound holds in this environment", None)
 
 
-def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: MetaProblem) -> Iterator[Condition]:
-    low, high = point.problem.range
-    yield Condition("bases are smoothed", options.player == "smooth")
-    yield Condition("the bias U_j(s)/s is subtracted from the gain", options.bias == 1)
-    yield Condition("the base test is on", options.base_test)
-    if isinstance(meta, Corral):
-        yield Condition("bases restart when their threshold is halved", options.restart)
-    yield from _changed(point, options, meta, told)
-    limit = 1 / math.sqrt(told.rounds)
-    yield Condition(f"delta = {told.delta:.3g} is at most 1/sqrt(T) = {limit:.3g}", told.delta <= limit)
-    yield Condition("every base has a bound", all(told.bounds))
-    bounds = [bound for bound in told.bounds if bound is not None]
-    exponents = sorted({term.alpha for bound in bounds if (term := bound.leading)})
-    shown = ", ".join(f"{alpha:.3g}" for alpha in exponents) or "none below 1"
-    fits = bool(exponents) and all(0.5 <= alpha < 1 for alpha in exponents)
-    yield Condition(f"exponents of the bounds ({shown}) lie in [1/2, 1)", fits)
-    if bounds:
-        yield Condition("literal bounds exceed 8 sqrt(t ln(t^2/delta)) at every t", _wide_enough(bounds, told))
-    noise = point.problem.noise
+WORDS: dict[tuple[str, Any], str] = {
+    ("player", "smooth"): "bases are smoothed",
+    ("player", "plain"): "bases are played plainly",
+    ("player", "boosted"): "bases are boosted",
+    ("bias", 1.0): "the bias U_j(s)/s is subtracted from the gain",
+    ("base_test", True): "the base test is on",
+    ("restart", True): "bases restart when the meta asks for it",
+    ("bound", "literal"): "bias and base test use literal bounds",
+    ("units", "range"): "the meta sees rewards in units of their range",
+    ("share", False): "every base learns only from its own plays",
+}
+
+
+def _required(requires: Mapping[str, Any], options: Options, meta: Meta, problem: Problem) -> Iterator[Condition]:
+    """The options that the guarantee requires, in words, and whether the experiment has them."""
+    if options.share:
+        requires = {"share": False, **requires}
+    for name, wanted in requires.items():
+        if name == "clip" and wanted == "auto":
+            usual = attrs.evolve(options, clip="auto")
+            same = options.clip_for(meta, problem) == usual.clip_for(meta, problem)
+            yield Condition(f"the rewards that the meta sees are cut to {_interval(meta.clip)}", same)
+        else:
+            text = WORDS.get((name, wanted), f"the option {name} is {shown(wanted)}")
+            yield Condition(text, getattr(options, name, None) == wanted)
+
+
+def _judging(point: Point, options: Options, meta: Meta) -> Iterator[Condition]:
+    """What clipping and the width of the base test do, given the noise and the units."""
+    problem, clip = point.problem, options.clip_for(meta, point.problem)
+    start, span, most = units(problem, options)
+    if clip is not None:
+        low, high = start + clip[0] * span, start + clip[1] * span
+        text = f"rewards lie in {_interval((low, high))}, so that cutting them keeps their means"
+        yield Condition(text, _inside(problem, low, high))
+    if options.base_test and options.test_variance != "auto":
+        noise = None if problem.noise is None else problem.noise / span
+        least = variance_proxy(noise, clip, most, attrs.evolve(options, test_variance="auto"))
+        wide = options.test_variance >= least
+        yield Condition(f"v = {options.test_variance:.3g} in the base test is at least {least:.3g}", wide)
+
+
+def _inside(problem: Problem, low: float, high: float) -> bool | None:
+    """Whether all rewards lie in [low, high]; None if their range is unknown and that of the means does not tell."""
+    if problem.reward_low is not None and problem.reward_high is not None:
+        return problem.pays_within(low, high)
+    means = problem.range
+    return None if low <= means[0] and means[1] <= high else False
+
+
+def _of_bases(curve: Curve, meta: Meta, told: MetaProblem) -> Iterator[Condition]:
+    """Whose bound is missing, for another delta, or only claimed."""
+    named = list(zip(curve.labels, curve.bases, told.bounds, strict=True))
+    if meta.needs_bounds != "none":
+        missing = [label for label, _, bound in named if bound is None]
+        yield Condition(f"every base has a bound{_listed(missing)}", not missing)
+    claimed = [label for label, base, _ in named if base.claimed is not None]
+    if claimed:
+        yield Condition(f"the bounds that the experiment claims hold{_listed(claimed)}", None)
+    stated = [(label, base) for label, base, bound in named if bound is not None and base.claimed is None]
+    others = [f"{label}: {_delta(base):.3g}" for label, base in stated if _delta(base) not in (None, told.delta)]
+    if any(_delta(base) is not None for _, base in stated):
+        yield Condition(f"bases play with the delta of their bounds, {told.delta:.3g}{_listed(others)}", not others)
+
+
+def _delta(base: Base) -> float | None:
+    """The failure probability that a base plays with; None if it has none."""
+    return getattr(base, "delta", None) if "delta" in fitted_names(base) else None
+
+
+def _noise(point: Point) -> Iterator[Condition]:
+    noise, (low, high) = point.problem.noise, point.problem.range
     if point.problem.heavy_tails:
         yield Condition("the noise is sub-Gaussian", False)
     elif noise is None:
@@ -143,40 +205,21 @@ def _conditions(point: Point, options: Options, meta: Corral | Exp3P, told: Meta
     else:
         scaled = 2 * noise / ((high - low) or 1.0)
         yield Condition(f"the noise, {scaled:.3g} in units of half the reward range, is at most 1", scaled <= 1)
-    yield Condition("contexts are drawn independently from one distribution", None)
-    yield Condition("some base is adapted: its bound holds in this environment", None)
 
 
-def _changed(point: Point, options: Options, meta: Corral | Exp3P, told: MetaProblem) -> Iterator[Condition]:
-    """What the theorem takes for granted, and the experiment sets otherwise."""
-    if (options.units, options.clip) != ("range", "auto"):
-        yield Condition(f"the meta sees rewards in units of their range, cut to {list(meta.clip)}", False)
-    if options.base_test and options.test_variance != "auto":
-        _, span, most = units(point.problem, options)
-        noise = None if point.problem.noise is None else point.problem.noise / span
-        least = variance_proxy(noise, options.clip_for(meta), most, attrs.evolve(options, test_variance="auto"))
-        wide = options.test_variance >= least
-        yield Condition(f"v = {options.test_variance:.3g} in the base test is at least {least:.3g}", wide)
-    if isinstance(meta, Corral):
-        mine, usual = (each.init(1, told) for each in (meta, attrs.evolve(meta, gamma="auto", growth="auto")))
-        if (mine.gamma, mine.growth) != (usual.gamma, usual.growth):
-            yield Condition("gamma is 1/T, and rates grow by exp(1/ln T)", False)
-    else:
-        state, rate = meta.init(1, told), meta.rate(told)
-        if (state.beta, state.eta) != (rate / 2, rate / (1 + rate / 2)):
-            yield Condition("beta is p/2 and eta is p/(1 + beta)", False)
+def _interval(ends: tuple[float, float]) -> str:
+    return f"[{ends[0]:.4g}, {ends[1]:.4g}]"
 
 
-def smoothing_needs(t: Array, delta: float) -> Array:
-    """8 sqrt(t ln(t^2/delta)): what U(t) must exceed for smoothing to preserve it (Proposition 4.3)."""
-    return np.asarray(8 * np.sqrt(t * np.log(t**2 / delta)))
+def _listed(labels: list[str], most: int = 4) -> str:
+    """Labels in brackets, at most four of them; nothing if there are none."""
+    if not labels:
+        return ""
+    more = [] if len(labels) <= most else [f"{len(labels) - most} more"]
+    return f" ({', '.join(labels[:most] + more)})"
 
 
-def _wide_enough(bounds: list[Bound], told: MetaProblem) -> bool:
-    t = np.unique(np.geomspace(1, told.rounds, 10_000).round())  # both sides are smooth in t
-    needed = smoothing_needs(t, told.delta)
-    return all(bool((2 * bound(t) > needed).all()) for bound in bounds)
-
+# --- Exponents --------------------------------------------------------------------------------------------------------
 
 FAR = 2**400  # rounds: so many that only the leading power of T is left
 
@@ -185,9 +228,9 @@ def orders(point: Point, curve: Curve) -> tuple[float, ...]:
     """The exponents of T that theory promises, ascending: for a base alone that of its bound, for a meta one per base.
 
     They hold for a method that is tuned to each T, so a rate that was given as a number is part of the order. The
-    theorem's other conditions are not checked, and logarithms are left out.
+    guarantee's conditions are not checked, and logarithms are left out.
     """
-    told = curve.told(point.problem, point.horizon)
+    told = curve.told(point.problem)
     found = set()
     for bound in told.bounds:
         if bound is None or not bound.shape:
@@ -195,17 +238,23 @@ def orders(point: Point, curve: Curve) -> tuple[float, ...]:
         highest = max((term.alpha for term in bound.shape if term.c > 0), default=0.0)
         if curve.meta is None or highest >= 1:
             found.add(highest)
-        elif isinstance(curve.meta, (Corral, Exp3P)) and curve.meta.feedback == "raw" and (term := bound.leading):
+        elif term := bound.leading:
             found |= _order(curve.meta, told, curve.options.steps, term)
     return tuple(sorted({round(exponent, 3) for exponent in found}))
 
 
-def _order(meta: Corral | Exp3P, told: MetaProblem, steps: int, term: Term) -> set[float]:
-    """The exponent that a meta's rate promises; none if its formula has no value at so many rounds."""
-    far = [attrs.evolve(told, horizon=rounds, plays=rounds * steps) for rounds in (FAR, 2 * FAR)]
+def _order(meta: Meta, told: MetaProblem, steps: int, term: Term) -> set[float]:
+    """The exponent that a meta promises; none if it states no guarantee, or none that is a number at so many rounds."""
     try:
-        near, twice = (_value(meta, each, meta.rate(each), term) for each in far)
-    except (CorralError, OverflowError):
+        near, twice = (_far(meta, told, steps, term, rounds) for rounds in (FAR, 2 * FAR))
+        exponent = math.log2(twice / near)
+    except Exception:  # no run ends because of what a meta says about itself; `promises` says what is wrong
         return set()
-    exponent = math.log2(twice / near)
     return {exponent} if math.isfinite(exponent) else set()
+
+
+def _far(meta: Meta, told: MetaProblem, steps: int, term: Term, rounds: int) -> float:
+    if told.horizon is not None:
+        told = attrs.evolve(told, horizon=rounds, plays=rounds * steps)
+    stated = meta.guarantee(told)
+    return math.nan if stated is None else float(stated.order(term, rounds))

@@ -26,7 +26,7 @@ from corral_core.experiments.source import qualified
 from corral_core.parsing import check_keys, convert
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.problem import Problem
-from corral_core.selection.compatibility import check_fit
+from corral_core.selection.compatibility import check_fit, check_unknown_rounds
 from corral_core.selection.options import switched_off
 from corral_core.simulation.curve import Curve
 
@@ -37,7 +37,7 @@ class Point:
 
     name: str  # of the experiment
     question: str
-    horizon: int  # plays
+    horizon: int  # plays; the problem has none if bases and metas are not told how many there will be
     replicates: int
     seed: int
     delta: float
@@ -55,7 +55,7 @@ class Point:
 
     def choices(self, curve: Curve) -> list[str]:
         """One sentence per parameter that a curve's meta chose for itself, and one if options are switched off."""
-        chosen = curve.meta.choices(curve.told(self.problem, self.horizon)) if curve.meta else []
+        chosen = curve.meta.choices(curve.told(self.problem)) if curve.meta else []
         return [*chosen, *_claimed(curve), *switched_off(curve.meta, curve.asked_for)]
 
     def curve(self, name: str) -> Curve:
@@ -87,10 +87,13 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
     read = follow_horizon({key: value for key, value in source.items() if key != "horizon"}, horizon)
     environment = _at_horizon(made("environment", read["environment"], where), horizon, where)
     replicates = check_number(read.get("replicates", 32), "replicates", where)
+    anytime = convert(read.get("anytime", False), bool, f"{where}: anytime")
+    if anytime and "delta" not in read:
+        raise CorralError(f"{where}: anytime needs delta, because 1/horizon would tell the horizon")
     delta = convert(read.get("delta", 1 / max(horizon, 2)), float, f"{where}: delta")
     if not 0 < delta < 1:
         raise CorralError(f"{where}: delta must lie between 0 and 1, not {delta}")
-    problem = attrs.evolve(environment.problem, horizon=horizon, delta=delta)
+    problem = attrs.evolve(environment.problem, horizon=None if anytime else horizon, delta=delta)
     check_sizes(problem, where)
     if problem.low is not None and problem.high is not None and not math.isfinite(problem.high - problem.low):
         raise CorralError(f"{where}: the mean rewards of {environment.name} have a range that is too large for a float")
@@ -101,7 +104,7 @@ def parse_point(source: Mapping[str, Any], owner: str | None = None) -> Point:
         raise CorralError(f"{where}: first_bases is {first}, but the experiment has only {len(bases)}")
     bases = bases[:first]
     curves = curves_of(read, bases, problem, where, shown_as)
-    _check(curves, problem, horizon, where)
+    _check(curves, problem, where)
     if "chunk_size" in read:
         size = check_number(read["chunk_size"], "chunk_size", where)
     else:
@@ -134,14 +137,25 @@ def _at_horizon(environment: Environment, horizon: int, where: str) -> Environme
         raise CorralError(f"{where}: {refused}") from None
 
 
-def _check(curves: list[Curve], problem: Problem, horizon: int, where: str) -> None:
+def _check(curves: list[Curve], problem: Problem, where: str) -> None:
     """Refuse what would fail at the first play."""
     for curve in curves:
         try:
             check_fit(curve.bases, curve.meta, problem, curve.options)
+            if problem.horizon is None:
+                _check_anytime(curve, problem)
             if curve.meta is not None:
-                curve.meta.init(1, curve.told(problem, horizon))
+                curve.meta.init(1, curve.told(problem))
         except CorralError as refused:
             raise CorralError(f"{where}: {refused}") from None
         except Exception as bug:
             raise CorralError(f"{where}: the curve {curve.name} cannot be set up: {reason(bug)}{place(bug)}") from bug
+
+
+def _check_anytime(curve: Curve, problem: Problem) -> None:
+    """Refuse a meta that must know the horizon where nobody is told."""
+    if curve.meta is not None and curve.meta.needs_horizon:
+        raise CorralError(
+            f"{curve.meta.name} must know the horizon, which anytime hides; leave out anytime, or take another meta"
+        )
+    check_unknown_rounds(curve.meta, problem, curve.options)

@@ -8,10 +8,15 @@ Source: Bubeck and Cesa-Bianchi, "Regret analysis of stochastic and nonstochasti
 Figure 3.1; as a meta of smoothed bases, Pacchiano et al. 2020. Two corrections to the latter's box: the mixture must
 be (1 - M p) softmax + p to sum to one, and eta = 1 breaks the condition (1 + beta) M eta <= gamma of the theorem it
 cites; the eta above is the largest that meets it.
+
+The rate "auto" is p = min(1/2M, T^-(1-a)/(2-a) M^-1/(2-a) c^1/(2-a)) for a bound c T^a, and Theorem 4.11 of Pacchiano
+et al. promises a regret of the order sqrt(MT) + MTp + 1/p + T^a p^(a-1) c.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -19,10 +24,12 @@ import numpy as np
 from attrs.validators import and_, gt, lt, optional
 from numpy.random import Generator
 
+from corral_core.bounds import Term
 from corral_core.errors import CorralError
-from corral_core.metas.learning_rates import ALPHA, C, Target, aim, exp3p_rate, rate_of
+from corral_core.metas import theorem
+from corral_core.metas.learning_rates import ALPHA, C, Target, aim, rate_of
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols.meta import Meta, MetaProblem, NeedsBounds, Verdict
+from corral_core.protocols.meta import Condition, Guarantee, Meta, MetaProblem, NeedsBounds, Verdict
 from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
@@ -44,6 +51,7 @@ class Exp3P(Meta):
 
     name: ClassVar[str] = "exp3p"
     needs_bounds: ClassVar[NeedsBounds] = "one"
+    records: ClassVar[tuple[str, ...]] = ("estimated-gains",)
 
     p: float | str = parameter(
         "auto", help='minimum probability of a base, up to 1/(2M): a number, a formula like "T^(-1/3)", or "auto"'
@@ -69,12 +77,16 @@ class Exp3P(Meta):
 
     def init(self, rows: int, problem: MetaProblem) -> Exp3PState:
         shape = (problem.bases, rows)
+        floor, beta, eta = self._rates(problem)
+        return Exp3PState(np.zeros(shape), np.full(shape, 1 / problem.bases), floor, beta, eta, *problem.gains)
+
+    def _rates(self, problem: MetaProblem) -> tuple[float, float, float]:
+        """p, beta and eta."""
         floor, beta, eta = self.rate(problem), rate_of(self.beta, problem, "beta"), rate_of(self.eta, problem, "eta")
         beta = floor / 2 if beta is None else beta
         if beta > 1:
             raise CorralError(f"exp3p: beta must be at most 1, not {beta:.4g}")
-        eta = floor / (1 + beta) if eta is None else eta
-        return Exp3PState(np.zeros(shape), np.full(shape, 1 / problem.bases), floor, beta, eta, *problem.gains)
+        return floor, beta, floor / (1 + beta) if eta is None else eta
 
     def choose(self, state: Exp3PState, active: Array, rng: Generator) -> tuple[Array, Array | None]:
         state.sampled = among(active, state.sampled)
@@ -96,6 +108,9 @@ class Exp3P(Meta):
     def probabilities(self, state: Exp3PState) -> Array:
         return state.sampled
 
+    def recorded(self, state: Exp3PState) -> dict[str, Array]:
+        return {"estimated-gains": state.gains}
+
     def choices(self, problem: MetaProblem) -> list[str]:
         rate = self.rate(problem)
         source = "given" if self.p != "auto" else f"auto: {self.aim(problem).sentence}"
@@ -104,3 +119,36 @@ class Exp3P(Meta):
             f"{name} = {rate_of(value, problem, name):.4g} (given)" for name, value in others.items() if value != "auto"
         ]
         return [f"p = {rate:.4g} ({source})", *given]
+
+    def guarantee(self, told: MetaProblem) -> Guarantee | None:
+        rate = self.rate(told)
+        return Guarantee(
+            source=theorem.SOURCE,
+            formula=f"sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c, p = {rate:.4g}",
+            order=lambda term, rounds: exp3p_order(told.bases, rounds, rate, term),
+            row=self.aim(told).row if self.p == "auto" else theorem.GIVEN,
+            requires=theorem.REQUIRES,
+            conditions=(*self._conditions(told), *theorem.conditions(told)),
+        )
+
+    def _conditions(self, told: MetaProblem) -> Iterator[Condition]:
+        floor, beta, eta = self._rates(told)
+        yield Condition(f"beta = {beta:.4g} is p/2 = {floor / 2:.4g}", math.isclose(beta, floor / 2))
+        most = floor / (1 + beta)
+        yield Condition(f"eta = {eta:.4g} is p/(1 + beta) = {most:.4g}", math.isclose(eta, most))
+
+
+def exp3p_rate(bases: int, rounds: int, aim: Target) -> float:
+    """p = min(1/2M, T^-(1-a)/(2-a) M^-1/(2-a) c^1/(2-a)), with c = 1 if unknown, and T^-1/3 if alpha is."""
+    if aim.alpha is None:
+        rate = rounds ** (-1 / 3)
+    else:
+        rate = (rounds ** (aim.alpha - 1) * (aim.c or 1.0) / bases) ** (1 / (2 - aim.alpha))
+    return float(min(rate, 0.5 / bases))
+
+
+def exp3p_order(bases: int, rounds: int, rate: float, term: Term) -> float:
+    """sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c; constants and logarithms are left out."""
+    c, alpha = term
+    exploring = bases * rounds * rate + 1 / rate + rounds**alpha * rate ** (alpha - 1) * c
+    return float(math.sqrt(bases * rounds) + exploring)

@@ -1,19 +1,23 @@
-"""Learning rates of CORRAL and EXP3.P: the paper's table (Theorem 4.11), and rates that a user sets."""
+"""What learning rates are made of: the row of the paper's table (Theorem 4.11), and rates that a user sets."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
-from corral_core.bounds import Bound, Term
+from corral_core.bounds import Bound
 from corral_core.errors import CorralError, shortened
 from corral_core.metas.formulas import FormulaError, evaluate
+from corral_core.parsing import shown
 from corral_core.protocols.meta import MetaProblem
+from corral_core.terminal import printable
 
 ALPHA = 'exponent of U_*(T) = c T^alpha that "auto" is made for (default: that of the bounds)'
+LIKE = 'a number, "auto" or a formula like "20/sqrt(T)"'
 C = "its constant, in units of the reward range (default: that of the bounds' shape)"
 
 
@@ -71,58 +75,25 @@ def aim(problem: MetaProblem, alpha: float | None, c: float | None, meta: str) -
     return Target(row, alpha, c, given)
 
 
-def corral_rate(bases: int, rounds: int, aim: Target) -> float:
-    """eta = M^alpha / (c T^alpha), with c = 1 if it is unknown, and T^-1/2 if alpha is unknown too; at most 1.
-
-    With a rate above 1 a single loss would move all the probability.
-    """
-    if aim.alpha is None:
-        return float(rounds**-0.5)
-    return float(min((bases / rounds) ** aim.alpha / (aim.c or 1.0), 1.0))
-
-
-def exp3p_rate(bases: int, rounds: int, aim: Target) -> float:
-    """p = min(1/2M, T^-(1-a)/(2-a) M^-1/(2-a) c^1/(2-a)), with c = 1 if unknown, and T^-1/3 if alpha is."""
-    if aim.alpha is None:
-        rate = rounds ** (-1 / 3)
-    else:
-        rate = (rounds ** (aim.alpha - 1) * (aim.c or 1.0) / bases) ** (1 / (2 - aim.alpha))
-    return float(min(rate, 0.5 / bases))
-
-
-def corral_guarantee(bases: int, rounds: int, eta: float, term: Term) -> float:
-    """sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha); constants and logarithms are left out."""
-    c, alpha = np.float64(term.c), term.alpha
-    with np.errstate(over="ignore"):
-        learning = bases / eta + rounds * eta + rounds * c ** (1 / alpha) * eta ** ((1 - alpha) / alpha)
-    return float(math.sqrt(bases * rounds) + learning)
-
-
-def exp3p_guarantee(bases: int, rounds: int, rate: float, term: Term) -> float:
-    """sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c; constants and logarithms are left out."""
-    c, alpha = term
-    exploring = bases * rounds * rate + 1 / rate + rounds**alpha * rate ** (alpha - 1) * c
-    return float(math.sqrt(bases * rounds) + exploring)
-
-
 def rate_of(value: float | str, problem: MetaProblem, parameter: str, *, zero: bool = False) -> float | None:
     """A rate the user gave: a number, or a formula of T (rounds), M (bases) and horizon (plays); None for "auto".
 
     It must be positive; with `zero`, it may be 0.
     """
-    if value == "auto":
+    if isinstance(value, str) and value == "auto":
         return None
-    shown = shortened(str(value))
+    text = printable(shortened(value)) if isinstance(value, str) else shown(value)
     if isinstance(value, str):
         plays = problem.rounds if problem.plays is None else problem.plays
         try:
             rate = evaluate(value, {"T": problem.rounds, "M": problem.bases, "horizon": plays})
         except FormulaError as wrong:
-            like = 'a number, "auto" or a formula like "20/sqrt(T)"'
-            raise CorralError(f'{parameter} must be {like}, not "{shown}": {wrong}') from None
+            raise CorralError(f'{parameter} must be {LIKE}, not "{text}": {wrong}') from None
+    elif isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise CorralError(f"{parameter} must be {LIKE}, not {text}")
     else:
-        rate = float(value)
+        rate = float(value) if abs(value) <= sys.float_info.max else math.inf
     if not 0 < rate < math.inf and not (zero and rate == 0):
         wanted = "finite and at least 0" if zero else "positive and finite"
-        raise CorralError(f"{parameter} must be {wanted}, not {shown}")
+        raise CorralError(f"{parameter} must be {wanted}, not {text}")
     return rate

@@ -27,7 +27,8 @@ class Player:
     def __init__(self, base: Base, given: Any, rng: Generator) -> None:
         self.base = base
         self.given = given
-        self.plays = np.zeros(len(given), dtype=np.int64)  # s: number of rounds each learner was asked to play
+        self.plays = np.zeros(len(given), dtype=np.int64)  # number of rounds each learner was asked to play
+        self.taught = np.zeros(len(given), dtype=np.int64)  # plays of other bases that each learner learned from
         self.state = self._fresh(given.take(np.arange(len(given))), rng)  # a copy: restarts need the original
         self._latest = Log(len(given))
 
@@ -40,16 +41,19 @@ class Player:
 
     def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
         """The policies with which these learners act in this step of the round."""
-        if self.base.rarely_changes:
-            changed, policy = self._changed(learners)
-            if policy is not None:
-                self._latest.forget(learners[changed])
-                self._latest.append(learners[changed], policy)
-            policy = self._latest.get(learners, np.zeros(len(learners), dtype=np.int64))
-        else:
-            policy = self.base.policy(self.state, learners)
+        policy = self.current_policy(learners)
         self.plays[learners] += 1
         return policy
+
+    def current_policy(self, learners: Array) -> Any:
+        """The policies that these learners would play now."""
+        if not self.base.rarely_changes:
+            return self.base.policy(self.state, learners)
+        changed, policy = self._changed(learners)
+        if policy is not None:
+            self._latest.forget(learners[changed])
+            self._latest.append(learners[changed], policy)
+        return self._latest.get(learners, np.zeros(len(learners), dtype=np.int64))
 
     def _changed(self, learners: Array) -> tuple[Array, Any]:
         """Which learners have a new policy since they last played, and these policies (None if there are none)."""
@@ -62,10 +66,28 @@ class Player:
     def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
         self.base.learn(self.state, learners, feedback, rng)
 
+    def learned_from(self, learners: Array) -> Array:
+        """s of these learners: their own rounds, and the plays of other bases that they learned from."""
+        found: Array = self.plays.take(learners) + self.taught.take(learners)
+        return found
+
+    def renew(self, learners: Array, arms: Array) -> None:
+        """Let these learners forget some arms, (learners, arms) booleans."""
+        self.base.renew(self.state, learners, arms)
+
     def restart(self, learners: Array, rng: Generator) -> None:
         """Start these learners over, without a past."""
         self.state.put(learners, self._fresh(self.given.take(learners), rng))
-        self.plays[learners] = 0
+        self.plays[learners] = self.taught[learners] = 0
+
+    def saved(self) -> dict[str, Any]:
+        """Everything that must be saved of this player, by name."""
+        return {"plays": self.plays, "taught": self.taught, "state": self.state, "latest": self._latest}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue with what another player `saved`."""
+        self.plays, self.taught = saved["plays"], saved["taught"]
+        self.state, self._latest = saved["state"], saved["latest"]
 
 
 @attrs.frozen

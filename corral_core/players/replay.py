@@ -62,6 +62,14 @@ class Replay:
         if self._serving is not None:
             self._serving.forget(learners)
 
+    def saved(self) -> dict[str, Any]:
+        """Everything that must be saved, by name."""
+        return {"plays": self.plays, "log": self._log, "serving": self._serving}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue with what another store `saved`."""
+        self.plays, self._log, self._serving = saved["plays"], saved["log"], saved["serving"]
+
 
 class _Entry(Rows):
     entry: Array

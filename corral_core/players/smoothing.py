@@ -51,6 +51,13 @@ class Smooth(Player):
         super().restart(learners, rng)
         self.replay.forget(learners)
 
+    def saved(self) -> dict[str, Any]:
+        return {**super().saved(), **self.replay.saved()}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        super().restore(saved)
+        self.replay.restore(saved)
+
 
 def smooth(base: Base) -> Played:
     """The paper's decorator: two steps per round."""

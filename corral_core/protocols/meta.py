@@ -12,11 +12,12 @@ from numpy.random import Generator
 from corral_core.bounds import Bound, Term
 from corral_core.errors import CorralError
 from corral_core.protocols.named import Named
+from corral_core.protocols.states import state_arrays, state_from_arrays
 from corral_core.rows import Array, Rows
 
 NeedsBounds = Literal["none", "one", "every"]  # "one" bound that holds for all bases, or "every" base's own
 Players = Literal["any", "plain", "smooth", "boosted"]  # how the bases of a meta are played
-FeedbackKind = Literal["raw", "importance-weighted", "shared"]
+FeedbackKind = Literal["raw", "importance-weighted"]
 Restarts = Literal["optional", "required"]  # whether bases restart if an option is on, or always, when a verdict asks
 
 
@@ -103,6 +104,18 @@ class Meta(Named):
     def recorded(self, state: Any) -> dict[str, Array]:
         """The quantities named in `records`, each (bases, rows), to keep at every checkpoint of a curve."""
         return {}
+
+    def to_arrays(self, state: Any) -> dict[str, Array]:
+        """The state as plain arrays by name, to be saved.
+
+        The default saves an attrs class whose fields are arrays, numbers, strings, None, `Rows`, or attrs classes of
+        the same kinds. Override both methods if the state is anything else.
+        """
+        return state_arrays(state, self.name)
+
+    def from_arrays(self, state: Any, arrays: Mapping[str, Array]) -> Any:
+        """The state that was saved as these arrays; `state` is a fresh one, which may be filled and returned."""
+        return state_from_arrays(state, arrays)
 
     def guarantee(self, told: MetaProblem) -> Guarantee | None:
         """What theory promises for this meta over these bases; None if nothing is known."""

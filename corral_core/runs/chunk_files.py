@@ -18,10 +18,10 @@ import numpy as np
 from corral_core.engines.chunks import Task
 from corral_core.rows import Array
 from corral_core.runs.description import PointDescription
+from corral_core.selection.validation import LARGEST
 from corral_core.simulation.record import TYPES, Record, checkpoints, shapes
 
-LARGEST = 1e150  # value of a curve; the square of a larger one, which a deviation needs, is infinite
-UNCOUNTED = ("at", "bases", "curve")  # arrays for readers without Corral
+UNCOUNTED = ("at", "bases", "curve", "quantities")  # arrays for readers without Corral
 
 
 def file_name(task: Task) -> str:
@@ -32,11 +32,16 @@ def file_name(task: Task) -> str:
 
 def packed(task: Task, record: Record, point: PointDescription) -> bytes:
     """The content of a chunk's file."""
+    curve = point.curve(task.curve)
     arrays: dict[str, Any] = {
         **record.to_arrays(),
         "at": checkpoints(point.horizon),
-        "bases": np.asarray(point.curve(task.curve).bases),
+        "bases": np.asarray(curve.bases),
     }
+    if curve.records:
+        arrays["quantities"] = np.asarray(curve.records)
+    else:  # also if a version that recorded nothing began the run
+        arrays.pop("recorded", None)
     file = io.BytesIO()
     np.savez_compressed(file, curve=np.asarray(task.curve), **arrays)
     return file.getvalue()
@@ -44,19 +49,21 @@ def packed(task: Task, record: Record, point: PointDescription) -> bytes:
 
 def unpacked(content: bytes, task: Task, point: PointDescription) -> Record:
     """The record in the file of a chunk of this point. ValueError says what is wrong with the file."""
-    expected = shapes(task.rows, point.horizon, len(point.curve(task.curve).bases))
+    curve = point.curve(task.curve)
+    expected = shapes(task.rows, point.horizon, len(curve.bases), len(curve.records))
     fields: dict[str, Any] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             names = file.namelist()
-            known = {f"{name}.npy" for name in (*TYPES, *UNCOUNTED)}
+            known = {f"{name}.npy" for name in (*expected, *UNCOUNTED)}
             if len(set(names)) < len(names) or not known.issuperset(names):
                 raise ValueError("it has other arrays than a chunk has")
-            for name in TYPES:
+            for name in expected:
                 fields[name] = _array(file, name, expected[name]) if f"{name}.npy" in names else None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, LookupError):
         raise ValueError("it is not a zip file of arrays") from None
-    if missing := [name for name, value in fields.items() if value is None and name != "regret"]:
+    optional = ("regret",) if curve.meta is None else ("regret", "probabilities")
+    if missing := [name for name, value in fields.items() if value is None and name not in optional]:
         raise ValueError(f"it has no {missing[0]}")
     return Record(**fields)
 

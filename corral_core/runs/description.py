@@ -13,6 +13,7 @@ from corral_core.experiments.guarantee import orders
 from corral_core.experiments.point import Point
 from corral_core.parsing import check_keys, convert
 from corral_core.selection.options import PlayerName
+from corral_core.selection.validation import check_quantities
 from corral_core.simulation.curve import Curve
 
 
@@ -26,6 +27,7 @@ class CurveDescription:
     player: PlayerName
     choices: tuple[str, ...]  # sentences: parameters that the meta chose for itself, options that it switches off
     exponents: tuple[float, ...]  # exponents of T that theory promises, ascending; may be empty
+    records: tuple[str, ...] = ()  # names of the quantities that the meta records
 
 
 @attrs.frozen
@@ -78,14 +80,20 @@ def _curve(point: Point, curve: Curve) -> CurveDescription:
         player=curve.options.player,
         choices=tuple(point.choices(curve)),
         exponents=orders(point, curve),
+        records=curve.records,
     )
+
+
+def to_table(point: PointDescription) -> dict[str, Any]:
+    """A point as plain values, which `read_point` reads. A curve that records nothing does not mention it."""
+    return attrs.asdict(point, filter=lambda field, value: field.name != "records" or bool(value))
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 
 def read_point(found: Any, where: str) -> PointDescription:
-    """A point from what `attrs.asdict` and JSON made of it. Anybody may have written it: everything is checked."""
+    """A point from what `to_table` and JSON made of it. Anybody may have written it: everything is checked."""
     values = _fields(PointDescription, found, where)
     curves = values["curves"]
     if not isinstance(curves, list) or not curves:
@@ -114,15 +122,18 @@ def _read_curve(found: Any, where: str) -> CurveDescription:
         check_name(name, where)
     for text in curve.choices:
         check_text(text, where)
+    check_quantities(curve.records, where)
     return curve
 
 
 def _fields(cls: type[Any], found: Any, where: str) -> dict[str, Any]:
     """The fields of a description, each of its type; curves are left for later."""
-    kinds = {field.name: field.type for field in attrs.fields(attrs.resolve_types(cls))}
+    fields = attrs.fields(attrs.resolve_types(cls))
+    kinds = {field.name: field.type for field in fields}
     if not isinstance(found, dict):
         raise CorralError(f"{where} must be a table")
     check_keys(found, kinds, where)
+    found = {field.name: field.default for field in fields if field.default is not attrs.NOTHING} | found
     if missing := [name for name in kinds if name not in found]:
         raise CorralError(f"{where} needs {missing[0]}")
     plain = {"curves": Any, "source": dict}

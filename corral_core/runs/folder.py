@@ -19,7 +19,7 @@ from corral_core.experiments.experiment import Experiment
 from corral_core.runs import checksums, files
 from corral_core.runs.checksums import digest
 from corral_core.runs.chunk_files import file_name, packed
-from corral_core.runs.description import PointDescription
+from corral_core.runs.description import PointDescription, to_table
 from corral_core.runs.journal import Journal, entries, locked, recorded_digest
 from corral_core.runs.reading import read_bytes
 from corral_core.runs.run import EXPERIMENT, FORMAT, VERSIONS, Run, described
@@ -74,7 +74,7 @@ class Folder:
 @contextmanager
 def folder(path: Path, experiment: Experiment, points: Sequence[PointDescription]) -> Iterator[Folder]:
     """Create or reopen the run's folder and lock it until the block ends."""
-    written = _json({"format": FORMAT, "points": [attrs.asdict(point) for point in points]})
+    written = _json({"format": FORMAT, "points": [to_table(point) for point in points]})
     with files.usable(path):
         _check(path, written)
         (path / "chunks").mkdir(parents=True, exist_ok=True)

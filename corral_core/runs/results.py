@@ -12,7 +12,7 @@ from corral_core.engines.engine import Done
 from corral_core.rows import Array
 from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.standard_errors import Moments
-from corral_core.simulation.record import Record, checkpoints
+from corral_core.simulation.record import Record, checkpoints, interval_shares
 
 
 @attrs.frozen(eq=False)
@@ -24,11 +24,13 @@ class Result:
     plays: Array  # plays at each checkpoint
     regret: Moments | None  # summed over plays; None if the environment does not report regret
     reward: Moments
-    probabilities: Moments  # of the bases
+    probabilities: Moments | None  # of the bases; None if the choices of the meta are deterministic
+    shares: Moments  # of the plays since the previous checkpoint, of each base
     plays_of: Array  # mean plays of each base
     dropped: Array  # share of replicates in which the base is dropped
     final: Array  # final regret of each replicate, or reward if the regret is unknown
     seconds: float  # computing time of all chunks
+    recorded: dict[str, Moments] = attrs.field(factory=dict)  # of the bases, by the names of `curve.records`
 
     @property
     def replicates(self) -> int:
@@ -39,15 +41,19 @@ class Result:
         """The regret, or the reward if the regret is unknown."""
         return self.reward if self.regret is None else self.regret
 
+    @property
+    def chosen(self) -> Moments:
+        """The probability of each base, or its share of plays if the choices of the meta are deterministic."""
+        return self.shares if self.probabilities is None else self.probabilities
+
     def summary(self) -> dict[str, Any]:
-        """The object that `--json` prints for this curve."""
-        error = float(self.measured.error[-1])
+        """The object that `--json` prints for this curve. What is not a finite number is None."""
         return {
             "name": self.curve.name,
             "at": self.point.at,
-            "mean_regret": None if self.regret is None else float(self.regret.mean[-1]),
-            "mean_reward": float(self.reward.mean[-1]),
-            "standard_error": error if self.replicates > 1 else None,
+            "mean_regret": None if self.regret is None else _finite(self.regret.mean[-1]),
+            "mean_reward": _finite(self.reward.mean[-1]),
+            "standard_error": _finite(self.measured.error[-1]),
             "replicates": self.replicates,
             "plays": self.point.horizon,
             "plays_per_base": dict(zip(self.curve.bases, map(float, self.plays_of[-1]), strict=True)),
@@ -56,13 +62,20 @@ class Result:
         }
 
 
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
 class Fold:
     """Builds a result from the chunks of one curve, which must come in order."""
 
     def __init__(self, point: PointDescription, curve: CurveDescription) -> None:
         self._point, self._curve = point, curve
+        self._at = checkpoints(point.horizon)
         self._regret: Moments | None = Moments()
-        self._reward, self._probabilities, self._plays, self._dropped = (Moments() for _ in range(4))
+        self._probabilities: Moments | None = Moments()
+        self._reward, self._shares, self._plays, self._dropped = (Moments() for _ in range(4))
+        self._recorded = {name: Moments() for name in curve.records}
         self._final: list[Array] = []
         self._seconds = 0.0
 
@@ -73,9 +86,16 @@ class Fold:
         elif self._regret is not None:
             self._regret.add(record.regret)
         self._reward.add(record.reward)
-        self._probabilities.add(record.probabilities)
+        if record.probabilities is None:
+            self._probabilities = None
+        elif self._probabilities is not None:
+            self._probabilities.add(record.probabilities)
+        self._shares.add(interval_shares(record.plays, self._at))
         self._plays.add(record.plays)
         self._dropped.add(record.dropped)
+        for place, moments in enumerate(self._recorded.values()):
+            assert record.recorded is not None
+            moments.add(record.recorded[:, :, place])
         measured = record.reward if record.regret is None else record.regret
         self._final.append(measured[:, -1].copy())
         self._seconds += seconds
@@ -85,14 +105,16 @@ class Fold:
         return Result(
             point=self._point,
             curve=self._curve,
-            plays=checkpoints(self._point.horizon),
+            plays=self._at,
             regret=self._regret,
             reward=self._reward,
             probabilities=self._probabilities,
+            shares=self._shares,
             plays_of=self._plays.mean,
             dropped=self._dropped.mean,
             final=np.concatenate(self._final),
             seconds=self._seconds,
+            recorded=self._recorded,
         )
 
 

@@ -13,7 +13,7 @@ from corral_core.protocols.meta import Meta
 from corral_core.protocols.parameters import fitted_names
 from corral_core.protocols.problem import Problem
 from corral_core.selection.options import Options
-from corral_core.selection.validation import array_kind, kind
+from corral_core.selection.validation import array_kind, check_quantities, kind
 from corral_core.terminal import counted
 
 
@@ -31,13 +31,23 @@ def check_parts(bases: Any, meta: Any, problem: Any, options: Any) -> None:
             raise CorralError(f"{name} must be {what.get(name, 'a Base')}, not {kind(value)}")
 
 
-def check_sizes(rows: Any, rounds: Any, meta: Meta | None) -> None:
-    """Raise a `CorralError` if the number of rows or rounds is wrong, or the meta needs rounds and none are given."""
-    if rounds is None and meta is not None:
-        raise CorralError(f"{meta.name} needs rounds: the number of rounds that it plans for")
+def check_sizes(rows: Any, rounds: Any) -> None:
+    """Raise a `CorralError` if the number of rows or rounds is wrong."""
     for name, value in (("rows", rows), ("rounds", 1 if rounds is None else rounds)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise CorralError(f"{name} must be a whole number of at least 1, not {kind(value)}")
+
+
+def check_unknown_rounds(meta: Meta | None, problem: Problem, options: Options) -> None:
+    """Raise a `CorralError` if a selection that is told no number of rounds needs it."""
+    if meta is None:
+        return
+    if meta.needs_horizon:
+        raise CorralError(f"{meta.name} needs rounds: the number of rounds that it plans for")
+    if problem.delta is None:
+        raise CorralError(f"{meta.name} without rounds needs a problem with delta, which otherwise is 1/rounds")
+    if options.base_test:
+        raise CorralError("base_test needs to know the number of rounds for its width; switch base_test off")
 
 
 def check_shown(shown: Any, rows: int) -> None:
@@ -57,13 +67,24 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
         unset = [name for name in fitted_names(base) if getattr(base, name) is None]
         if unset:
             raise CorralError(f"{base.name} does not know its {unset[0]}: call resolve(problem) on it first")
+        if problem.renewable and not base.renews:
+            raise CorralError(f"{base.name} cannot forget an arm; {problem.environment} replaces arms by new ones")
+    if options.share and options.player != "plain":
+        raise CorralError(
+            f"share needs plain players, which learn from every play: set player to plain, not {options.player}"
+        )
     if meta is None:
         if len(bases) > 1:
             raise CorralError("several bases need a meta-algorithm to choose among them")
         return
     problem.check_range()
+    check_quantities(meta.records, meta.name)
     if meta.feedback != "raw" and options.player != "plain":
         raise CorralError(f"{meta.name} teaches every base at every play: player must be plain, not {options.player}")
+    if options.share and meta.feedback != "raw":
+        raise CorralError(
+            f"share needs raw feedback, but {meta.name} takes {meta.feedback} feedback: set share to false"
+        )
     if meta.feedback == "importance-weighted" and problem.episodic:
         raise CorralError(f"{meta.name} needs importance-weighted rewards, which episodes do not have")
     if options.base_test and options.player != "smooth":
@@ -74,8 +95,6 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
             f"base_test needs the noise of {problem.environment}, which is unknown: set clip or test_variance"
         )
     for base in bases:
-        if meta.feedback == "shared" and not base.learns_from_others:
-            raise CorralError(f"{meta.name} shares every play, but {base.name} cannot learn from other bases")
         needed = options.bias or options.base_test or meta.needs_bounds == "every"
         if needed and base.stated_bound(problem.delta or 0.01) is None:
             mend = "" if meta.needs_bounds == "every" else ", or switch off bias and base_test"

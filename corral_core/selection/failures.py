@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from corral_core.errors import CorralError, place, reason
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.rows import Array
+from corral_core.selection.judge import Judge
 
 
 class SetAside(Exception):  # noqa: N818 - nothing is wrong with the caller
@@ -20,11 +22,22 @@ class SetAside(Exception):  # noqa: N818 - nothing is wrong with the caller
 class Failures:
     """The bases that were set aside, of a selection with these bases and rows."""
 
-    def __init__(self, bases: Sequence[Base], rows: int) -> None:
+    def __init__(self, bases: Sequence[Base], rows: int, judge: Judge, *, live: bool) -> None:
         self.reasons: dict[int, str] = {}  # by the number of the base
         self.at: Array = np.zeros(len(bases) * rows, dtype=bool)  # flat (bases, rows)
         self._bases, self._rows = bases, rows
+        self._judge, self._live = judge, live
         self._unsaid: list[str] = []
+
+    def call(self, at: Array, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a base for the learners at these places. If it raises and other bases are left, it is set aside."""
+        try:
+            return function(*arguments)
+        except Exception as error:
+            if not (self._live and self._judge.set_aside(at)):
+                raise
+            self.note(at, error)
+            raise SetAside from error
 
     def note(self, at: Array, error: Exception) -> None:
         """Note that the bases at these places raised an error."""
@@ -44,3 +57,13 @@ class Failures:
         """Warn of every base that was set aside since the last call."""
         while self._unsaid:
             warnings.warn(self._unsaid.pop(0), RuntimeWarning, stacklevel=3)
+
+    def saved(self) -> dict[str, Any]:
+        """Everything that must be saved, by name."""
+        reasons = [[number, why] for number, why in self.reasons.items()]
+        return {"reasons": reasons, "at": self.at, "unsaid": self._unsaid}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue with what another selection `saved`."""
+        self.reasons = dict(saved["reasons"])
+        self.at, self._unsaid = saved["at"], saved["unsaid"]

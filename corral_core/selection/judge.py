@@ -2,7 +2,12 @@
 
     gain of a round = weighted rewards of its steps, scaled to [0, 1] and clipped  -  bias * min(U_j(s)/s, 1)
 
-(or in raw units, or not clipped, as the options say; 1 is then the range of means in these units).
+(or in raw units, or not clipped, as the options say; 1 is then the range of means in these units). A meta with
+`per_step` gets the rewards of all steps, scaled and clipped in the same way, with the bias subtracted in the steps
+whose weight is positive.
+
+A base is active if it passed the base test, was not set aside, and is wanted by the meta: a verdict may drop it and
+readmit it later. The last active base of a row is never dropped.
 
 The base test drops base j when the sum of r2 - r1 over its n whole rounds since its last restart exceeds
 
@@ -21,13 +26,13 @@ from numpy.random import Generator
 
 from corral_core.bounds import BoundTable
 from corral_core.metas.sampling import among
-from corral_core.protocols.meta import Meta, MetaProblem
+from corral_core.protocols.meta import Meta, MetaProblem, Verdict
 from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
 from corral_core.selection.options import Options
 from corral_core.selection.round import Round
 from corral_core.selection.setup import units
-from corral_core.selection.validation import choice_of, verdict_of
+from corral_core.selection.validation import choice_of, recorded_of, verdict_of
 
 
 class Judge:
@@ -37,6 +42,8 @@ class Judge:
 
     def __init__(self, bases: int, rows: int) -> None:
         self.active = np.ones((bases, rows), dtype=bool)
+        self.passed = self.active  # the base test, and not set aside
+        self.wanted = self.active  # by the meta
         self.restarts = np.zeros((bases, rows), dtype=np.int64)
         self._first = np.zeros(rows, dtype=np.intp)
 
@@ -45,22 +52,33 @@ class Judge:
         return self._first, None
 
     @property
-    def probabilities(self) -> Array:
-        """(bases, rows): the probability with which each base would be chosen now."""
+    def probabilities(self) -> Array | None:
+        """(bases, rows): the probability with which each base would be chosen now; None if the meta does not draw."""
         return np.ones(self.active.shape)
+
+    @property
+    def recorded(self) -> dict[str, Array]:
+        """The quantities that the meta records, each (bases, rows)."""
+        return {}
 
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
         """Take the rewards of a step into account; return a (bases, rows) mask of bases to restart, or None."""
         return None
 
     def set_aside(self, at: Array) -> bool:
-        """Never choose these bases again in these rows. False, and nothing changes, if a row would have none left."""
-        left = self.active.copy()
-        left.reshape(-1)[at] = False
-        if not left.any(axis=0).all():
+        """Never choose these bases again in these rows. False, and nothing changes, if a row would have none left.
+
+        If only bases are left that the meta had dropped, they are readmitted.
+        """
+        passed = self.passed.copy()
+        passed.reshape(-1)[at] = False
+        if not passed.any(axis=0).all():
             return False
-        self.active = left
+        self._admit(passed, self.wanted | ~(passed & self.wanted).any(axis=0))
         return True
+
+    def _admit(self, passed: Array, wanted: Array) -> None:
+        self.passed, self.wanted, self.active = passed, wanted, passed & wanted
 
 
 class MetaJudge(Judge):
@@ -74,8 +92,9 @@ class MetaJudge(Judge):
         self.state = meta.init(rows, told)
         self.needs_plays = bool(options.bias)
         self._low, self._span, self._most = units(problem, options)
-        self._clip = options.clip_for(meta)
+        self._clip = options.clip_for(meta, problem)
         self._options, self._weights = options, weights
+        self._counts = np.array([[weight > 0] for weight in weights])  # (steps, 1): which steps count for the gain
         bounds = BoundTable([bound for bound in told.bounds if bound is not None], options.bound)
         self._bounds = bounds
         noise = None if problem.noise is None else problem.noise / self._span
@@ -89,10 +108,13 @@ class MetaJudge(Judge):
         return choice_of(self.meta, self.meta.choose(self.state, self.active, rng), bases, rows)
 
     @property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> Array | None:
         found = self.meta.probabilities(self.state)
-        assert found is not None
-        return among(self.active, found)
+        return None if found is None else among(self.active, found)
+
+    @property
+    def recorded(self) -> dict[str, Array]:
+        return recorded_of(self.meta, self.meta.recorded(self.state), *self.active.shape)
 
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
         scaled = (reward - self._low) / self._span
@@ -102,23 +124,32 @@ class MetaJudge(Judge):
             turn.difference += compared if step else -compared
             if turn.told == len(self._weights):
                 self._drop(self._base_test.broken(turn, self.restarts))
+        if self.meta.per_step:
+            return self._told_step(turn, step, scaled)
         weight = self._weights[step]
         if not weight:
             return None
         turn.gain += weight * clipped(scaled, self._clip)
         turn.unpaid -= 1
-        return self._update(turn) if turn.unpaid == 0 else None
+        return self._update(turn, turn.gain) if turn.unpaid == 0 else None
 
-    def _update(self, turn: Round) -> Array | None:
-        gain = turn.gain
+    def _told_step(self, turn: Round, step: int, scaled: Array) -> Array | None:
+        """Note the gain of a step; the meta is told all of them together, when none is missing."""
+        if turn.steps is None:
+            turn.steps = np.zeros((len(self._weights), len(scaled)))
+        turn.steps[step] = clipped(scaled, self._clip)
+        return self._update(turn, turn.steps) if turn.told == len(self._weights) else None
+
+    def _update(self, turn: Round, gain: Array) -> Array | None:
         if self._options.bias:
             average = self._bounds(turn.chosen, turn.plays) / turn.plays
-            gain = gain - self._options.bias * np.minimum(average, self._most)
+            bias = self._options.bias * np.minimum(average, self._most)
+            gain = gain - (self._counts * bias if self.meta.per_step else bias)
         verdict = self.meta.update(self.state, turn.chosen, turn.probability, gain, self.active)
         verdict = verdict_of(self.meta, verdict, *self.active.shape)
         if verdict is None:
             return None
-        self._drop(verdict.drop)
+        self._want(verdict)
         if not self._options.restart or verdict.restart is None:
             return None
         restart: Array = verdict.restart & self.active
@@ -127,12 +158,21 @@ class MetaJudge(Judge):
             self._base_test.forget(restart)
         return restart
 
-    def _drop(self, drop: Array | None) -> None:
-        if drop is None:
+    def _drop(self, broken: Array | None) -> None:
+        """Drop bases that failed the base test, for good; a row's last active base stays."""
+        if broken is not None:
+            passed = self.passed & ~broken
+            none = ~(passed & self.wanted).any(axis=0)
+            self._admit(np.where(none, self.passed, passed), self.wanted)
+
+    def _want(self, verdict: Verdict) -> None:
+        """Drop and readmit bases as the meta wishes; a row that would have no active base left stays as it is."""
+        if verdict.drop is None and verdict.readmit is None:
             return
-        left = self.active & ~drop
-        left[:, ~left.any(axis=0)] = self.active[:, ~left.any(axis=0)]  # the last active base is never dropped
-        self.active = left
+        wanted = self.wanted if verdict.drop is None else self.wanted & ~verdict.drop
+        wanted = wanted if verdict.readmit is None else wanted | verdict.readmit
+        none = ~(self.passed & wanted).any(axis=0)
+        self._admit(self.passed, np.where(none, self.wanted, wanted))
 
 
 class BaseTest:

@@ -14,6 +14,7 @@ from corral_core.players.smoothing import smooth
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.parameters import parameter
+from corral_core.protocols.problem import Problem
 
 PlayerName = Literal["smooth", "plain", "boosted"]
 Preset = Literal["paper", "theory", "practice"]
@@ -21,8 +22,8 @@ Units = Literal["range", "raw"]
 
 
 def _clip(options: Options, field: attrs.Attribute[Any], clip: Any) -> None:
-    known = clip in ("auto", "none") if isinstance(clip, str) else len(clip) == 2
-    if not known or (not isinstance(clip, str) and not -math.inf < clip[0] < clip[1] < math.inf):
+    pair = isinstance(clip, tuple | list) and len(clip) == 2 and all(isinstance(end, int | float) for end in clip)
+    if clip not in ("auto", "none") and not (pair and -math.inf < clip[0] < clip[1] < math.inf):
         raise ValueError(f'clip must be [low, high] with low below high, "auto" or "none", not {clip!r}'[:160])
 
 
@@ -47,7 +48,12 @@ class Options:
         validator=attrs.validators.and_(attrs.validators.ge(0), attrs.validators.le(1)),
     )
     base_test: bool = parameter(False, help="drop a base that breaks its own bound")
-    restart: bool = parameter(False, help="restart a base whenever its probability threshold is halved")
+    restart: bool = parameter(
+        False, help="restart a base when the meta asks for it; a meta that requires restarts always gets them"
+    )
+    share: bool = parameter(
+        False, help="bases that can learn from others also learn their plays; needs plain players and raw feedback"
+    )
     bound: Form = parameter(
         "literal",
         help="which form of the bounds the bias and the test use",
@@ -68,11 +74,17 @@ class Options:
         validator=_variance,
     )
 
-    def clip_for(self, meta: Meta) -> tuple[float, float] | None:
-        """The range to which the rewards that this meta sees are cut; None if they are not."""
+    def clip_for(self, meta: Meta, problem: Problem) -> tuple[float, float] | None:
+        """The range to which the rewards that this meta sees are cut, in its units; None if they are not."""
         if self.clip == "none":
             return None
-        return meta.clip if self.clip == "auto" else (self.clip[0], self.clip[1])
+        if self.clip != "auto":
+            return self.clip[0], self.clip[1]
+        if self.units == "range":
+            return meta.clip
+        low, high = problem.range
+        span = (high - low) or 1.0
+        return low + meta.clip[0] * span, low + meta.clip[1] * span
 
     def played(self, base: Base) -> Played:
         """The base as these options play it."""
@@ -97,24 +109,27 @@ PRESETS: dict[Preset, Options] = {
 def options_for(meta: Meta | None, options: Options) -> Options:
     """These options as far as the meta supports them.
 
-    A meta may require a player. Bias and base test judge the base that is played, so they need raw feedback. Restarts
-    need feedback that belongs to one base: raw, or importance-weighted.
+    A meta may require a player, or restarts. Bias and base test judge the base that is played, so they need raw
+    feedback.
     """
     if meta is None:
         return options
     if meta.player != "any" and meta.player != options.player:
         options = attrs.evolve(options, player=meta.player, base_test=options.base_test and meta.player == "smooth")
     if meta.feedback != "raw":
-        restart = options.restart and meta.feedback == "importance-weighted"
-        options = attrs.evolve(options, bias=0.0, base_test=False, restart=restart)
+        options = attrs.evolve(options, bias=0.0, base_test=False)
+    if meta.restarts == "required" and not options.restart:
+        options = attrs.evolve(options, restart=True)
     return options
 
 
 def switched_off(meta: Meta | None, options: Options) -> list[str]:
-    """What `options_for` takes away from these options: one sentence, or none."""
+    """What `options_for` takes away from these options or switches on: one sentence each, or none."""
     left = options_for(meta, options)
     if meta is None or left == options:
         return []
+    if left.restart and not options.restart:
+        return [*switched_off(meta, attrs.evolve(options, restart=True)), f"restart is on ({meta.name} requires it)"]
     names = ["bias", "base_test", "restart"]
     off = [name for name in names if getattr(options, name) and not getattr(left, name)]
     said = [f"player is {left.player}, not {options.player}"] if left.player != options.player else []

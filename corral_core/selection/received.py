@@ -94,16 +94,6 @@ def features_in(features: Any, problem: Problem, rows: int, mask: Array | None =
         raise CorralError(f"{problem.environment}: features of row {row} are not finite numbers")
 
 
-def check_open(ticket: Any, owner: object) -> None:
-    """Refuse what is not a ticket of this selection that waits for its reward."""
-    if not isinstance(ticket, Ticket):
-        raise CorralError(f"expected the ticket that ask returned, not {kind(ticket)}")
-    if ticket.owner is not owner:
-        raise CorralError("this ticket belongs to another selection; tell it to the one that issued it")
-    if ticket.told:
-        raise CorralError("this ticket was told already; call `tell` once for each call of `ask`")
-
-
 def reward_of(reward: Any, rows: int) -> Array:
     """Rewards as floats, checked: finite real numbers, one per row."""
     found = reward if type(reward) is np.ndarray else _as_array(reward)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 
 from corral_core.players.plain import Player
 from corral_core.protocols.problem import Observation
@@ -46,6 +47,17 @@ class Round:
     asked: int = 0
     unpaid: int = 0  # steps that count for the gain and whose rewards are missing
     told: int = 0
+    steps: Array | None = None  # (steps, rows), the gain of every step told so far, for metas with `per_step`
+
+    def merged(self, proposed: list[Array]) -> Array:
+        """One action per row: that of the chosen base, from what every part proposed."""
+        if len(self.parts) == 1 and self.parts[0].whole:
+            return proposed[0]
+        actions = np.empty((len(self.chosen), *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
+        for part, each in zip(self.parts, proposed, strict=True):
+            played = self.at.take(part.rows) == part.at
+            actions[part.rows[played]] = each[played]
+        return actions
 
 
 @attrs.define(eq=False)
@@ -60,7 +72,11 @@ class Ticket:
     decisions: list[list[Any]]  # of every part, one decision per call of `ask`
     actions: Array
     seen: list[Observation] = attrs.Factory(list)  # the rows of the observation that each part sees
-    told: bool = False
+    told: bool = False  # it was told or abandoned
+    abandoned: bool = False
+    number: int = -1  # in the order of asking, from 0
+    action_probability: Array | None = None  # of the actions, over bases and their randomness, if it was asked for
+    renewed: Array | None = None  # (rows, arms), true if an arm was renewed since: no base learns from it
 
     @property
     def chosen(self) -> Array:

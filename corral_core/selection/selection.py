@@ -13,9 +13,10 @@ and what it did is not undone: a live selection sets it aside and continues with
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -24,25 +25,31 @@ from numpy.typing import ArrayLike
 from corral_core.errors import CorralError
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
-from corral_core.protocols.problem import NOTHING, Feedback, Observation, Problem, Trajectory
-from corral_core.rows import Array, Rows, stack
-from corral_core.selection.compatibility import check_fit, check_parts, check_shown, check_sizes
+from corral_core.protocols.problem import NOTHING, Observation, Problem
+from corral_core.rows import Array, Rows
+from corral_core.selection.compatibility import check_fit, check_parts, check_shown, check_sizes, check_unknown_rounds
 from corral_core.selection.failures import Failures, SetAside
 from corral_core.selection.judge import Judge, MetaJudge
+from corral_core.selection.lineup import Lineup
 from corral_core.selection.options import PRESETS, Options, options_for
-from corral_core.selection.received import check_open, copied, experience_of, observation_of, reward_of
+from corral_core.selection.propensity import action_probability, chances
+from corral_core.selection.received import copied, experience_of, observation_of, reward_of
+from corral_core.selection.renewing import renew, renewed_arms
 from corral_core.selection.round import Block, Part, Round, Ticket
+from corral_core.selection.saving import SavedSelection, read, saved, write
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
+from corral_core.selection.teaching import Student, Teaching
+from corral_core.selection.tickets import Tickets
 from corral_core.selection.validation import actions_in, kind
 
 
 class Selection:
     """A meta-algorithm over bases, or a base alone (one base, no meta), in every row.
 
-    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. `options` set
-    how bases are played and judged (default: the preset `paper`). `shown` contains what every base is given before the
-    first play, by name: for example the features of fixed arms. Several threads may call it: a lock lets in one at a
-    time.
+    `rounds` is the number of rounds that the meta-algorithm plans for, and `rng` a generator or a seed. A meta that
+    needs no horizon may be told no rounds, if the problem has a delta. `options` set how bases are played and judged
+    (default: the preset `paper`). `shown` contains what every base is given before the first play, by name: for example
+    the features of fixed arms. Several threads may call it: a lock lets in one at a time.
 
     A `live` selection copies what it is asked about, so that the caller may change its arrays, and sets aside a base
     that fails. A simulation needs neither.
@@ -64,63 +71,160 @@ class Selection:
         check_parts(bases, meta, problem, options)
         self.options = options_for(meta, options or PRESETS["paper"])
         check_fit(bases, meta, problem, self.options)
-        check_sizes(rows, rounds, meta)
+        check_sizes(rows, rounds)
+        if rounds is None:
+            check_unknown_rounds(meta, problem, self.options)
         check_shown(shown or {}, rows)
         self.bases, self.meta, self.problem, self.rows = list(bases), meta, problem, rows
         self.rng = _generator(rng)
+        self.shown = {name: array.copy() for name, array in (shown or {}).items()}
         self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
-        self._block_of = np.zeros(len(bases), dtype=np.intp)
-        self._slot = np.zeros(len(bases), dtype=np.intp)
-        for number, block in enumerate(self.blocks):
-            self._block_of[block.members] = number
-            self._slot[block.members] = np.arange(len(block.members))
         self.rounds_of = np.zeros((len(bases), rows), dtype=np.int64)  # rounds in which each base was chosen
-        self.live = live
-        self._failures = Failures(self.bases, rows)
+        self.rounds, self.live = rounds, live
         self._lock = threading.RLock()
-        self._key = object()  # what tickets have as their owner
+        self._tickets = Tickets()
         self._weights = self.blocks[0].player.weights
         self._all = np.arange(rows)
         self._zeros = np.zeros(rows, dtype=np.intp)
         self._round: Round | None = None
         self.judge = Judge(len(bases), rows)
-        if meta is not None and rounds is not None:
+        if meta is not None:
             told = meta_problem(bases, problem, self.options, rounds)
             self.judge = MetaJudge(meta, told, problem, self.options, rows, self._weights)
+        self._failures = Failures(self.bases, rows, self.judge, live=live)
+        restarts = self.options.restart
+        self._lineup = Lineup(self.blocks, len(bases), rows, self.judge, self._failures, restarts=restarts)
+        feedback = "raw" if meta is None else meta.feedback
+        # whether the probability of an action can be known at all
+        self._has_probabilities = (
+            self.options.player == "plain" and problem.actions == "finite" and not problem.episodic
+        )
+        self._everyone_plays = feedback == "importance-weighted"
+        sharing = [block for block in self.blocks if self.options.share and block.player.base.learns_from_others]
+        students = [Student(block, self._lineup, problem, rows) for block in sharing]
+        self._teaching = Teaching(problem, feedback, self.judge, self._failures, self.rng, students)
 
-    def ask(self, observation: Observation = NOTHING, ticket: Ticket | None = None) -> tuple[Array, Ticket]:
-        """Actions for the next play of every row. With a ticket, the episode that it began continues."""
+    def ask(
+        self, observation: Observation = NOTHING, ticket: Ticket | int | None = None, *, probabilities: bool = False
+    ) -> tuple[Array, Ticket]:
+        """Actions for the next play of every row. With a ticket (or its number), the episode that it began continues.
+
+        With `probabilities`, the ticket's `action_probability` is the probability of each row's action over the choice
+        of the base and the base's own randomness. If the meta-algorithm chooses without a draw, it is that of the base
+        it chose. It is None for smoothed and boosted players, in episodes, for infinite action sets, and if a base that
+        might have been played has no closed form. Asking for it draws nothing and changes no later play.
+        """
         with self._lock:
             seen = observation_of(observation, self.problem, self.rows)
             if ticket is not None:
-                self._check_episode(ticket)
+                ticket = self._episode(ticket)
             if self.live and seen is not NOTHING:
                 seen = copied(seen)
-            asked = self._begun(seen) if ticket is None else self._continued(ticket, seen)
+            asked = self._begun(seen, probabilities) if ticket is None else self._continued(ticket, seen)
             actions = asked.actions.copy() if self.live else asked.actions
             self._failures.warn()
         return actions, asked
 
-    def tell(self, ticket: Ticket, reward: ArrayLike, experience: Rows | None = None) -> None:
-        """Take what the actions of a ticket earned; for an episode, also its `Trajectory`."""
+    def tell(self, ticket: Ticket | int, reward: ArrayLike, experience: Rows | None = None) -> None:
+        """Take what the actions of a ticket (or its number) earned; for an episode, also its `Trajectory`."""
         with self._lock:
-            check_open(ticket, self._key)
+            ticket = self._tickets.find(ticket)
             paid = reward_of(reward, self.rows)
             learned = experience_of(experience, ticket, self.problem, self.rows)
             if self.live and learned is not ticket.observation:
                 learned = copied(learned)
-            ticket.told = True
-            self._learn(ticket, paid, learned)
+            self._tickets.close(ticket)
+            if not self._teaching.learn(ticket, paid, learned):
+                self._round = None  # its second step would play a base that failed
             restart = self.judge.told(ticket.round, ticket.step, paid)
             if restart is not None:
                 self._restart(restart)
             self._failures.warn()
 
-    @property
-    def probabilities(self) -> Array:
-        """(bases, rows): the probability with which each base would be chosen now."""
+    def abandon(self, ticket: Ticket | int) -> None:
+        """Close a ticket (or its number) whose reward will never come: nobody learns from it.
+
+        It is as if the reward were late forever. The round goes on with its other steps, and bases learn from those. If
+        the reward counts for the gain of the round, the meta-algorithm does not hear of this round; step 1 of a
+        smoothed base does not count. The base test skips the round. The play stays counted: it was made.
+        """
         with self._lock:
-            return self.judge.probabilities.copy()
+            ticket = self._tickets.find(ticket)
+            self._tickets.close(ticket)
+            ticket.abandoned = True
+
+    @property
+    def open_tickets(self) -> list[Ticket]:
+        """The tickets that wait for their rewards, in the order of asking."""
+        with self._lock:
+            return self._tickets.listed()
+
+    def renew(self, arms: ArrayLike, rows: ArrayLike | None = None) -> None:
+        """Replace arms by new ones: every base forgets what it knows of them, in all rows or only in these.
+
+        `arms` and `rows` are numbers or booleans; `arms` may also be (rows, arms) booleans. No base learns from open
+        tickets on these arms any more; the meta-algorithm still does. It needs plain players, and a problem that is
+        `renewable`.
+        """
+        with self._lock:
+            renewed = renewed_arms(arms, rows, self.problem, self.options, self.rows)
+            if not renew(self._lineup.everyone(), renewed, self._failures):
+                self._round = None
+            for ticket in self._tickets.listed():
+                ticket.renewed = renewed if ticket.renewed is None else ticket.renewed | renewed
+            self._failures.warn()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save everything in one `.npz` file of plain arrays, which replaces the old one as a whole."""
+        with self._lock:
+            write(path, saved(self))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        bases: Sequence[Base],
+        meta: Meta | None,
+        problem: Problem,
+        *,
+        options: Options | None = None,
+    ) -> Self:
+        """The selection that was saved in this file, with the same bases (resolved), meta-algorithm and problem.
+
+        It continues with the same bits. Its open tickets keep their numbers. Options are those that were saved; if you
+        pass any, they must be the same.
+        """
+        return cls._restored(read(path), bases, meta, problem, options)
+
+    @classmethod
+    def _restored(
+        cls, file: SavedSelection, bases: Sequence[Base], meta: Meta | None, problem: Problem, options: Options | None
+    ) -> Self:
+        check_parts(bases, meta, problem, options)
+        wanted = file.options() if options is None else options_for(meta, options)
+        file.check(bases, meta, problem, wanted)
+        return file.filled(lambda **made: cls(bases, meta, problem, options=wanted, **made))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        with self._lock:
+            file = SavedSelection(saved(self), "a copy of a selection")
+        return self._restored(file, self.bases, self.meta, self.problem, self.options)
+
+    def __reduce__(self) -> NoReturn:
+        raise CorralError("a selection cannot be pickled: use save and load, or copy.deepcopy")
+
+    @property
+    def probabilities(self) -> Array | None:
+        """(bases, rows): the probability with which each base would be chosen now; None if the meta does not draw."""
+        with self._lock:
+            found = self.judge.probabilities
+            return None if found is None else found.copy()
+
+    @property
+    def recorded(self) -> dict[str, Array]:
+        """The quantities that the meta-algorithm records, by name, each (bases, rows)."""
+        with self._lock:
+            return {name: values.copy() for name, values in self.judge.recorded.items()}
 
     @property
     def active(self) -> Array:
@@ -137,48 +241,61 @@ class Selection:
         """Why each base that failed was set aside, by its number."""
         return dict(self._failures.reasons)
 
-    def _check_episode(self, ticket: Ticket) -> None:
-        """Refuse to continue what is not an episode of this selection."""
-        check_open(ticket, self._key)
+    def _episode(self, asked: Ticket | int) -> Ticket:
+        """The ticket of an episode of this selection that goes on."""
+        ticket = self._tickets.find(asked)
         if not self.problem.episodic:
             raise CorralError(
                 f"{self.problem.environment} has no episodes: call ask without a ticket, once for each play"
             )
+        return ticket
 
-    def _begun(self, observation: Observation) -> Ticket:
+    def _begun(self, observation: Observation, probabilities: bool) -> Ticket:
         """The ticket of the next step. If the base fails and is set aside, another base plays in a new round."""
         while True:
             try:
-                return self._next(observation)
+                ticket = self._next(observation, probabilities)
             except SetAside:
                 self._round = None
             except Exception:  # without its first step, the round must not continue
                 self._round = None
                 raise
+            else:
+                self._tickets.issue(ticket)
+                return ticket
 
     def _continued(self, ticket: Ticket, observation: Observation) -> Ticket:
         """The ticket after another step of its episode."""
         try:
             return self._act(ticket, observation)
         except SetAside as failed:
-            self._round, ticket.told = None, True
+            self._round = None
+            self._tickets.close(ticket)
             raise CorralError(
                 "a base failed in the middle of this episode and is set aside; begin another with ask"
             ) from failed.__cause__
 
-    def _next(self, observation: Observation) -> Ticket:
-        turn = self._round
+    def _next(self, observation: Observation, probabilities: bool) -> Ticket:
+        turn, before = self._round, None
+        if probabilities := probabilities and self._has_probabilities:
+            before = self.probabilities
         if turn is None or turn.asked == len(self._weights):
             turn = self._round = self._begin()
         step = turn.asked
         turn.asked += 1
         policies = [
-            self._call(part.at, part.block.player.next_policy, step, part.learners, self.rng) for part in turn.parts
+            self._failures.call(part.at, part.block.player.next_policy, step, part.learners, self.rng)
+            for part in turn.parts
         ]
         if step == 0:
             self._note_plays(turn)
-        ticket = Ticket(self._key, turn, step, policies, observation, [[] for _ in policies], self._zeros)
-        return self._act(ticket, observation)
+        ticket = Ticket(self._tickets.owner, turn, step, policies, observation, [[] for _ in policies], self._zeros)
+        ticket = self._act(ticket, observation)
+        if probabilities and (chance := chances(before, turn, len(self.bases))) is not None:
+            ticket.action_probability = action_probability(
+                chance, self.blocks, self._lineup, self._failures, observation, ticket.actions
+            )
+        return ticket
 
     def _begin(self) -> Round:
         chosen, probability = self.judge.choose(self.rng)
@@ -188,44 +305,8 @@ class Selection:
         restarts = self.judge.restarts.take(at) if self.options.restart else self._zeros
         unpaid = sum(weight > 0 for weight in self._weights)
         gain, difference = np.zeros((2, self.rows))
-        parts = self._parts(chosen, at)
+        parts = self._lineup.everyone() if self._everyone_plays else self._lineup.of(chosen, at)
         return Round(chosen, probability, at, restarts, parts, self._zeros, gain, difference, unpaid=unpaid)
-
-    def _parts(self, chosen: Array, at: Array) -> list[Part]:
-        if self._everyone_plays:
-            return self._everyone()
-        if len(self.blocks) == 1:
-            return [self._part(self.blocks[0], self._all, at, at, whole=True)]
-        parts = []
-        block_of = self._block_of.take(chosen)
-        for number, block in enumerate(self.blocks):
-            rows = np.flatnonzero(block_of == number)
-            if len(rows):
-                learners = self._slot.take(chosen.take(rows)) * self.rows + rows
-                parts.append(self._part(block, rows, learners, at.take(rows)))
-        return parts
-
-    def _part(self, block: Block, rows: Array, learners: Array, at: Array, whole: bool = False) -> Part:
-        restarts = self.judge.restarts.take(at) if self.options.restart else None
-        return Part(block, rows, learners, at, restarts, whole)
-
-    def _everyone(self) -> list[Part]:
-        """Every learner of every block that was not set aside: all propose (importance-weighted), or learn (shared)."""
-        parts = []
-        for block in self.blocks:
-            learners = np.arange(len(block.members) * self.rows)
-            at = np.repeat(block.members * self.rows, self.rows) + learners % self.rows
-            if self._failures.reasons:
-                learners = learners[~self._failures.at.take(at)]
-                at = at[~self._failures.at.take(at)]
-            whole = len(at) == self.rows and len(block.members) == 1
-            if len(at):
-                parts.append(self._part(block, learners % self.rows, learners, at, whole=whole))
-        return parts
-
-    @property
-    def _everyone_plays(self) -> bool:
-        return self.meta is not None and self.meta.feedback == "importance-weighted"
 
     def _note_plays(self, turn: Round) -> None:
         """Record s of the chosen bases in this round, if the judge needs it."""
@@ -234,7 +315,7 @@ class Selection:
         turn.plays = np.empty(self.rows, dtype=np.int64)
         for part in turn.parts:
             played = turn.at.take(part.rows) == part.at
-            turn.plays[part.rows[played]] = part.block.player.plays.take(part.learners[played])
+            turn.plays[part.rows[played]] = part.block.player.learned_from(part.learners[played])
 
     def _act(self, ticket: Ticket, observation: Observation) -> Ticket:
         proposed, parts = [], ticket.round.parts
@@ -242,70 +323,11 @@ class Selection:
         if observation is ticket.observation:
             ticket.seen = views
         for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):
-            decision, actions = self._call(part.at, self._decide, part, policy, seen)
+            decision, actions = self._failures.call(part.at, decide, part, policy, seen, self.problem, self.rng)
             decided.append(decision)
             proposed.append(actions)
-        ticket.actions = self._merged(ticket, proposed)
+        ticket.actions = ticket.round.merged(proposed)
         return ticket
-
-    def _decide(self, part: Part, policy: Any, seen: Observation) -> tuple[Any, Array]:
-        """What the learners of a part decide, and the actions in it."""
-        player = part.block.player
-        decision = player.act(policy, seen, self.rng)
-        return decision, actions_in(decision, player.base, self.problem, seen, len(part.rows))
-
-    def _merged(self, ticket: Ticket, proposed: list[Array]) -> Array:
-        """One action per row: that of the chosen base."""
-        parts = ticket.round.parts
-        if len(parts) == 1 and parts[0].whole:
-            return proposed[0]
-        actions = np.empty((self.rows, *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
-        for part, each in zip(parts, proposed, strict=True):
-            played = ticket.round.at.take(part.rows) == part.at
-            actions[part.rows[played]] = each[played]
-        return actions
-
-    def _learn(self, ticket: Ticket, reward: Array, experience: Any) -> None:
-        feedback = "raw" if self.meta is None else self.meta.feedback
-        parts = ticket.round.parts
-        episode = isinstance(experience, Trajectory)
-        decisions = [stack(decided) if episode else decided[-1] for decided in ticket.decisions]
-        if feedback == "shared":
-            parts = self._everyone()
-            decisions = [ticket.actions.take(part.rows, axis=0) for part in parts]
-        if experience is ticket.observation and feedback != "shared":
-            views = ticket.seen
-        else:
-            views = [experience if part.whole else experience.take(part.rows) for part in parts]
-        for part, decision, seen in zip(parts, decisions, views, strict=True):
-            paid = reward if part.whole else reward.take(part.rows)
-            if feedback == "importance-weighted":
-                paid = self._weighted(ticket, part, paid)
-            learned = Feedback(observation=seen, decision=decision, reward=paid)
-            learners, at = part.learners, part.at
-            if (learning := self._learning(part)) is not None:
-                learners, learned, at = learners[learning], learned.take(learning), at[learning]
-                if not len(at):
-                    continue
-            try:
-                self._call(at, part.block.player.learn, ticket.step, learners, learned, self.rng)
-            except SetAside:
-                self._round = None  # its second step would play the base again
-
-    def _weighted(self, ticket: Ticket, part: Part, reward: Array) -> Array:
-        """Importance-weighted rewards: high - (high - reward)/p for the played base, high for the others."""
-        assert ticket.probability is not None
-        played, high = ticket.round.at.take(part.rows) == part.at, self.problem.range[1]
-        return np.where(played, high - (high - reward) / ticket.probability.take(part.rows), high)
-
-    def _learning(self, part: Part) -> Array | None:
-        """Which learners of a part still learn from its play; None if all do."""
-        if part.restarts is None and not self._failures.reasons:
-            return None
-        learning = ~self._failures.at.take(part.at)
-        if part.restarts is not None:  # a learner that has restarted since must not learn from its former play
-            learning &= part.restarts == self.judge.restarts.take(part.at)
-        return None if learning.all() else np.flatnonzero(learning)
 
     def _restart(self, restart: Array) -> None:
         """Start these learners over."""
@@ -314,19 +336,9 @@ class Selection:
             if len(learners):
                 at = np.repeat(block.members, self.rows)[learners] * self.rows + learners % self.rows
                 try:
-                    self._call(at, block.player.restart, learners, self.rng)
+                    self._failures.call(at, block.player.restart, learners, self.rng)
                 except SetAside:
                     self._round = None
-
-    def _call(self, at: Array, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a base for the learners at these places. If it raises and other bases are left, it is set aside."""
-        try:
-            return function(*arguments)
-        except Exception as error:
-            if not (self.live and self.judge.set_aside(at)):
-                raise
-            self._failures.note(at, error)
-            raise SetAside from error
 
     def _block(self, members: Array, shown: dict[str, Array]) -> Block:
         bases = [self.bases[member] for member in members]
@@ -335,8 +347,15 @@ class Selection:
         return Block(members, player)
 
 
+def decide(part: Part, policy: Any, seen: Observation, problem: Problem, rng: Generator) -> tuple[Any, Array]:
+    """What the learners of a part decide, and the actions in it."""
+    player = part.block.player
+    decision = player.act(policy, seen, rng)
+    return decision, actions_in(decision, player.base, problem, seen, len(part.rows))
+
+
 def _generator(rng: Any) -> Generator:
     """The generator itself, or one with this seed."""
-    if not isinstance(rng, Generator) and (not isinstance(rng, int) or isinstance(rng, bool) or rng < 0):
+    if not isinstance(rng, Generator) and (not isinstance(rng, int | np.integer) or isinstance(rng, bool) or rng < 0):
         raise CorralError(f"rng must be a numpy Generator or a seed (a whole number of at least 0), not {kind(rng)}")
     return np.random.default_rng(rng)

@@ -50,15 +50,23 @@ def units(problem: Problem, options: Options) -> tuple[float, float, float]:
     return (0.0, 1.0, span) if options.units == "raw" else (low, span, 1.0)
 
 
-def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, rounds: int) -> MetaProblem:
+def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, rounds: int | None) -> MetaProblem:
     """What the meta-algorithm is told: bounds and gains in its units, in which mean rewards usually span [0, 1]."""
     _, span, most = units(problem, options)
-    delta = problem.delta if problem.delta is not None else 1 / rounds
+    delta = problem.delta
+    if delta is None:
+        if rounds is None:
+            raise CorralError("delta must be set if the number of rounds is unknown")
+        delta = 1 / rounds
     bounds: list[Bound | None] = []
     for base in bases:
         bound = base.stated_bound(delta)
         bounds.append(bound.scaled(1 / span) if bound else None)
     low, high = (0.0, 1.0) if isinstance(options.clip, str) else (options.clip[0], options.clip[1])
+    if options.units == "raw" and options.clip == "auto":
+        low, high = problem.range
     gains = (low - most, high) if options.bias else (low, high)
-    plays = rounds * options.steps if problem.horizon is None else problem.horizon
+    plays = None
+    if rounds is not None:
+        plays = rounds * options.steps if problem.horizon is None else problem.horizon
     return MetaProblem(bases=len(bases), horizon=rounds, delta=delta, plays=plays, gains=gains, bounds=tuple(bounds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,14 @@ from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta, Verdict
 from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array, Rows
+
+TAKEN = (  # what every run has: quantities of curves, pictures, tables of an export, and arrays of chunk files
+    *("reward", "regret", "probabilities", "plays", "restarts", "dropped", "recorded", "quantities"),
+    *("rates", "shares", "curves", "curve", "bases", "base", "summary", "at"),
+)
+MOST_QUANTITIES = 8  # of a meta-algorithm
+LONGEST_NAME = 40  # characters of the name of a quantity
+LARGEST = 1e150  # value of a curve; the square of a larger one, which a deviation needs, is infinite
 
 
 def actions_in(decision: Any, base: Base, problem: Problem, observation: Observation, rows: int) -> Array:
@@ -61,17 +70,53 @@ def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Ar
 
 
 def verdict_of(meta: Meta, verdict: Any, bases: int, rows: int) -> Verdict | None:
-    """What `update` returned, checked: None, or masks of bases to restart and to drop."""
+    """What `update` returned, checked: None, or masks of bases to restart, to drop and to readmit."""
     if verdict is None:
         return None
     if not isinstance(verdict, Verdict):
         raise CorralError(f"{meta.name}: update must return a Verdict or None, not {kind(verdict)}")
-    for name in ("restart", "drop"):
+    for name in ("restart", "drop", "readmit"):
         mask = getattr(verdict, name)
         if mask is not None and not (is_array(mask, "b", bases, 2) and mask.shape == (bases, rows)):
             wanted = f"booleans of shape ({bases}, {rows}): bases, rows"
             raise CorralError(f"{meta.name}: {name} of a Verdict must be {wanted}, not {array_kind(mask)}")
+    if verdict.drop is not None and verdict.readmit is not None and (verdict.drop & verdict.readmit).any():
+        raise CorralError(f"{meta.name}: a Verdict must not drop and readmit the same base of a row")
     return verdict
+
+
+def check_quantities(names: Any, who: str) -> None:
+    """Refuse names of recorded quantities that are not plain, or that something else in a run has."""
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        raise CorralError(f'{who}: records must be a tuple of names, like ("coefficients",), not {kind(names)}')
+    if len(names) > MOST_QUANTITIES:
+        raise CorralError(f"{who}: records names {len(names)} quantities, more than {MOST_QUANTITIES}")
+    for name in names:
+        if not re.fullmatch(r"[a-z](-?[a-z0-9])*", name) or len(name) > LONGEST_NAME:
+            raise CorralError(
+                f"{who}: a recorded quantity needs a name of at most {LONGEST_NAME} small letters, digits and single "
+                f"hyphens, like estimated-gains, not {shown(name)}"
+            )
+        if name in TAKEN:
+            raise CorralError(f"{who}: a recorded quantity cannot be called {name}, because every run has {name}")
+        if names.count(name) > 1:
+            raise CorralError(f"{who}: records names {name} twice")
+
+
+def recorded_of(meta: Meta, found: Any, bases: int, rows: int) -> dict[str, Array]:
+    """What `recorded` returned, checked: the quantities in `records`, each (bases, rows), finite numbers."""
+    if not isinstance(found, dict) or set(found) != set(meta.records):
+        what = ", ".join(map(shown, found)) or "nothing" if isinstance(found, dict) else kind(found)
+        wanted = ", ".join(meta.records) or "nothing"
+        raise CorralError(f"{meta.name}: recorded must return a dict of what records names ({wanted}), not {what}")
+    for name in meta.records:
+        values = found[name]
+        if not is_array(values, "biuf", bases, 2) or values.shape != (bases, rows):
+            wanted = f"numbers of shape ({bases}, {rows}): bases, rows"
+            raise CorralError(f"{meta.name}: {name} of recorded must be {wanted}, not {array_kind(values)}")
+        if not (np.abs(values) <= LARGEST).all():
+            raise CorralError(f"{meta.name}: {name} of recorded must be finite numbers, at most {LARGEST:g}")
+    return found
 
 
 def record_of(value: Any, base: Base, method: str) -> Any:

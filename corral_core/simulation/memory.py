@@ -15,6 +15,7 @@ from corral_core.selection.validation import record_of
 from corral_core.simulation.curve import Curve
 from corral_core.simulation.record import CHECKPOINTS
 
+RECORDED = 40  # bytes per checkpoint and base that a record takes, with up to three quantities of the meta
 SERVING = 4  # bytes per play that replay keeps of a base that rarely changes
 
 
@@ -26,7 +27,8 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
     most = 1
     for curve in curves:
         try:
-            most = max(most, _held(curve, shown, horizon, rng) + 40 * CHECKPOINTS * len(curve.bases))
+            recorded = RECORDED + 8 * max(0, len(curve.records) - 3)
+            most = max(most, _held(curve, shown, horizon, rng) + recorded * CHECKPOINTS * len(curve.bases))
         except (CorralError, MemoryError, OverflowError, ValueError):
             raise
         except Exception:  # a bug of a base: its own curve fails when it is played, and says so there
@@ -38,7 +40,7 @@ def _held(curve: Curve, shown: dict[str, Array], horizon: int, rng: Generator) -
     """Bytes of the states, policies and past plays of one replicate of a curve."""
     state, rounds = 0, curve.rounds(horizon)
     share = -(-rounds // len(curve.bases))
-    all_learn = curve.meta is not None and curve.meta.feedback != "raw"
+    all_learn = curve.options.share or (curve.meta is not None and curve.meta.feedback != "raw")
     scratch = max(base.scratch_bytes for base in curve.bases)
     kept = 0  # bytes of past plays: of one base that plays all rounds, or of all bases if all learn from each
     largest = rare = 0  # bytes of policies: of one base that plays all rounds, and of bases that share them

@@ -34,14 +34,17 @@ def simulate(
     choices: Generator,
     progress: Listener | None = None,
 ) -> Record:
-    """Play `horizon` plays in every row. Instances, plays and choices each have their own generator."""
+    """Play `horizon` plays in every row. Instances, plays and choices each have their own generator.
+
+    Bases and meta know no horizon if the problem has none.
+    """
     instance = environment.draw(rows, instances)
     selection = Selection(
         curve.bases,
         curve.meta,
         problem,
         rows=rows,
-        rounds=curve.rounds(horizon),
+        rounds=curve.rounds_told(problem),
         rng=choices,
         options=curve.options,
         shown=environment.shown(instance),

@@ -120,17 +120,26 @@ class RowsAreIndependentInDraws(Sound):
         return action
 
 
+class StateWithCalls(State):
+    calls: Array
+
+
 @breaks("lockstep-equals-one-by-one")
 class LockstepEqualsOneByOne(Sound):
     """Counts calls of `learn` as plays."""
 
+    def init(self, given: Any, rng: Any) -> Any:
+        state = super().init(given, rng)
+        fields = {name: getattr(state, name) for name in state.names}
+        return StateWithCalls(**fields, calls=np.zeros(len(given), np.int64))
+
     def policy(self, state: Any, rows: Array) -> Any:
-        behind = getattr(state, "calls", 0) > state.played.max(initial=0)
+        behind = state.calls.max(initial=0) > state.played.max(initial=0)
         return Policy(np.zeros(len(rows), np.int64) if behind else state.greedy[rows], state.epsilon[rows])
 
     def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
         super().learn(state, rows, feedback, rng)
-        state.calls = getattr(state, "calls", 0) + 1
+        state.calls[rows] = state.calls.max(initial=0) + 1
 
 
 class StateWithNote(State):
@@ -204,18 +213,33 @@ class GrowthIsReckoned(SoundWithLog):
         return 0
 
 
-class StateThatForgets(State):
-    def to_arrays(self) -> dict[str, Array]:
-        return {**super().to_arrays(), "greedy": np.zeros_like(self.greedy), "total": np.zeros_like(self.total)}
+@breaks("states-survive-saving")
+class StatesSurviveSaving(Sound):
+    """Keeps what it learned beside the fields of its state."""
+
+    def policy(self, state: Any, rows: Array) -> Any:
+        greedy = np.where(state.played > 0, getattr(state, "best", state.greedy), state.greedy)
+        return Policy(greedy[rows], state.epsilon[rows])
+
+    def learn(self, state: Any, rows: Array, feedback: Any, rng: Any) -> None:
+        super().learn(state, rows, feedback, rng)
+        best = getattr(state, "best", state.greedy).copy()
+        best[rows] = (state.greedy[rows] + 1) % self.arms
+        state.best = best
+
+
+class StateWithDates(State):
+    since: Array
 
 
 @breaks("states-survive-saving")
-class StatesSurviveSaving(Sound):
-    """Saves zeros."""
+class StatesOfTheWrongKind(Sound):
+    """Its state has an array of dates, which no file keeps."""
 
     def init(self, given: Any, rng: Any) -> Any:
         state = super().init(given, rng)
-        return StateThatForgets(**{name: getattr(state, name) for name in state.names})
+        since = np.full(len(given), np.datetime64("2020-01-01"))
+        return StateWithDates(**{name: getattr(state, name) for name in state.names}, since=since)
 
 
 @breaks("arguments-are-left-alone")

@@ -250,4 +250,28 @@ class SaysWhatItIs(Sound):
     feedback: ClassVar[str] = "sometimes"
 
 
+@attrs.define(eq=False)
+class StateWithList:
+    total: Array
+    sampled: Array
+    gains: list[float]
+
+
+@breaks("state-survives-saving")
+class StateSurvivesSaving(Sound):
+    """Keeps a list in its state, which the default methods cannot save."""
+
+    def init(self, rows: int, problem: Any) -> Any:
+        state = super().init(rows, problem)
+        return StateWithList(state.total, state.sampled, [])
+
+
+@breaks("state-survives-saving")
+class StateComesBackFresh(Sound):
+    """Loads a fresh state, whatever was saved."""
+
+    def from_arrays(self, state: Any, arrays: Any) -> Any:
+        return state
+
+
 SOUND = (Sound, SoundAndSure)

@@ -53,7 +53,7 @@ def test_a_class_shows_its_parameters_bound_and_source(
 def test_an_experiment_shows_what_the_theorem_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = describe(capsys, name)
     assert f"{name}: an experiment of {get_registry().get('experiment', name).plugin}\n" in said
-    assert "The paper's theorem for corral" in said
+    assert "Theorem 4.11 of Pacchiano et al. 2020, for corral" in said
     assert "regret of order sqrt(MT) + M/eta" in said
     theory = read(name).table.get("preset") == "theory"
     assert f"\n    {'holds' if theory else 'FAILS'}    the base test is on\n" in said
@@ -87,7 +87,7 @@ def test_a_file_is_described_too(name: str, tmp_path: Path, capsys: pytest.Captu
     said = describe(capsys, str(file))
     assert said.startswith("mine: an experiment\n")
     assert "swept: horizon = 100; horizon = 400\n" in said
-    assert "The paper's theorem for corral at horizon = 400\n" in said
+    assert "Theorem 4.11 of Pacchiano et al. 2020, for corral at horizon = 400\n" in said
     assert "FAILS    the base test" not in said
 
 

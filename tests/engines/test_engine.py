@@ -67,12 +67,12 @@ def run(engine: Engine, points: list[Point], wanted: Sequence[Task]) -> dict[Tas
         assert last[task].plays == task.plays
         assert last[task].regret == pytest.approx(record.regret[:, -1].mean())
         assert last[task].reward == pytest.approx(record.reward[:, -1].mean())
-        assert last[task].probabilities == pytest.approx(record.probabilities[:, -1].mean(axis=0))
+        assert last[task].chosen == pytest.approx(record.probabilities[:, -1].mean(axis=0))
     return {task: bits(record) for task, record in records.items()}
 
 
 def bits(record: Record) -> bytes:
-    return b"".join(getattr(record, name).tobytes() for name in Record.names)
+    return b"".join(name.encode() + array.tobytes() for name, array in record.to_arrays().items())
 
 
 def workers_alive() -> list[int]:

@@ -11,7 +11,7 @@ from corral_mab import EpsilonGreedy, Ucb
 from corral_core.bounds import Term
 from corral_core.engines.chunks import run_chunk
 from corral_core.errors import CorralError
-from corral_core.experiments.guarantee import Guarantee, guarantees
+from corral_core.experiments.guarantee import Promise, promises
 from corral_core.experiments.point import Point, parse_point
 from corral_core.protocols.parameters import kin
 from corral_core.protocols.problem import Problem
@@ -30,12 +30,12 @@ def point(**changes: Any) -> Point:
     return parse_point(source | changes)
 
 
-def promise(**changes: Any) -> Guarantee:
-    (found,) = guarantees(point(**changes))
+def promise(**changes: Any) -> Promise:
+    (found,) = promises(point(**changes))
     return found
 
 
-def failing(found: Guarantee) -> list[str]:
+def failing(found: Promise) -> list[str]:
     return [condition.text for condition in found.conditions if condition.holds is False]
 
 
@@ -46,14 +46,14 @@ def test_a_bound_that_is_given_replaces_the_base_s_own() -> None:
     """4 s^0.5 in raw units is 2 s^0.5 in units of the range, 2: eta = sqrt(2/10,000)/2, and the promise uses it too."""
     found = point()
     corral = found.curves[0]
-    told = corral.told(found.problem, found.horizon)
+    told = corral.told(found.problem)
     assert [bound.shape for bound in told.bounds if bound] == [(Term(2.0, 0.5),)] * 2
     assert told.bounds[0] is not None and told.bounds[0](100) == 20
     eta = (2 / 10_000) ** 0.5 / 2
     first, second = found.choices(corral)
     assert first.startswith(f"eta = {eta:.4g} (auto") and "alpha = 0.5 and c = 2 of the bounds' shape" in first
     assert second.startswith("U(s) as given, instead of the bases' own: 4 s^0.5 for ucb(bound=4 s^0.5)")
-    assert f"eta = {eta:.4g}" in guarantees(found)[0].formula
+    assert f"eta = {eta:.4g}" in promises(found)[0].formula
 
 
 def test_a_base_without_a_bound_passes_with_one_that_is_given() -> None:
@@ -109,8 +109,8 @@ def test_a_bound_that_makes_no_sense_is_refused(bound: Any, why: str) -> None:
 
 # --- what the theorem says then ---
 
-SEEN = "the meta sees rewards in units of their range, cut to [-1.0, 2.0]"
-RATES = "gamma is 1/T, and rates grow by exp(1/ln T)"
+UNITS = "the meta sees rewards in units of their range"
+CUT = "the rewards that the meta sees are cut to [-1, 2]"
 OWN = {"bases": [{"name": "ucb"}, {"name": "ucb1"}]}
 
 
@@ -118,16 +118,21 @@ OWN = {"bases": [{"name": "ucb"}, {"name": "ucb1"}]}
     ("changes", "fails"),
     [
         ({}, []),
-        ({"options": {"clip": [-1, 2]}}, [SEEN]),
-        ({"options": {"clip": "none"}}, [SEEN]),
-        ({"options": {"units": "raw"}}, [SEEN]),
+        ({"options": {"clip": [-1, 2]}}, []),
+        ({"options": {"clip": [0, 1]}}, [CUT]),
+        ({"options": {"clip": "none"}}, [CUT]),
+        ({"options": {"units": "raw"}}, [UNITS]),
         ({"options": {"test_variance": 1}}, ["v = 1 in the base test is at least 1.5"]),
         ({"options": {"test_variance": 1.6}}, []),
-        ({"meta": {"name": "corral", "gamma": 0}}, [RATES]),
-        ({"meta": {"name": "corral", "growth": 2}}, [RATES]),
-        ({"meta": {"name": "corral", "gamma": "1/T"}}, []),
-        ({"meta": {"name": "exp3p", "eta": 1}}, ["beta is p/2 and eta is p/(1 + beta)"]),
-        ({"meta": {"name": "exp3p", "beta": 0.5}}, ["beta is p/2 and eta is p/(1 + beta)"]),
+        ({"meta": {"name": "corral", "gamma": 0}}, ["gamma = 0 is 1/T = 0.0001"]),
+        ({"meta": {"name": "corral", "gamma": 0.9}}, ["gamma = 0.9 is 1/T = 0.0001"]),
+        ({"meta": {"name": "corral", "growth": 2}}, ["growth = 2 is exp(1/ln T) = 1.115"]),
+        ({"meta": {"name": "corral", "growth": 0.5}}, ["growth = 0.5 is exp(1/ln T) = 1.115"]),
+        ({"meta": {"name": "corral", "gamma": "1/T", "growth": "exp(1/ln(T))"}}, []),
+        ({"meta": {"name": "corral", "loss_factor": 3.0}}, ["loss_factor = 3 is 1 or 2"]),
+        ({"meta": {"name": "corral", "loss_factor": 2.0}}, []),
+        ({"meta": {"name": "exp3p", "eta": 1, "p": 0.02}}, ["eta = 1 is p/(1 + beta) = 0.0198"]),
+        ({"meta": {"name": "exp3p", "beta": 0.5, "p": 0.02}}, ["beta = 0.5 is p/2 = 0.01"]),
     ],
 )
 def test_what_departs_from_the_theorem_fails(changes: dict[str, Any], fails: list[str]) -> None:
@@ -140,7 +145,7 @@ def test_promises_in_raw_units_are_in_raw_reward() -> None:
     """At the same eta the bound 4 s^0.5 counts as it is, not in units of the range."""
     eta = 0.01
     found = promise(options={"units": "raw"}, meta={"name": "corral", "eta": eta})
-    assert found.promises[0].shape == pytest.approx((2 * 1e4) ** 0.5 + 2 / eta + 1e4 * eta + 1e4 * 16 * eta)
+    assert found.cases[0].shape == pytest.approx((2 * 1e4) ** 0.5 + 2 / eta + 1e4 * eta + 1e4 * 16 * eta)
 
 
 def test_a_formula_without_a_value_at_huge_horizons_has_no_order() -> None:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from corral_core.bounds import Bound, Term
-from corral_core.metas.learning_rates import corral_guarantee, corral_rate, exp3p_guarantee, exp3p_rate, target
+from corral_core.metas.corral import corral_order, corral_rate
+from corral_core.metas.exp3p import exp3p_order, exp3p_rate
+from corral_core.metas.learning_rates import target
 
 
 def shaped(*terms: tuple[float, float]) -> Bound:
@@ -68,8 +70,8 @@ C_AND_ALPHA = [(1.0, 0.5), (4.0, 0.5), (2.0, 2 / 3), (1.0, 0.9), (10.0, 0.75)]
 def test_guarantees_by_hand() -> None:
     """M = 4, T = 10^4, alpha = 1/2, c = 3. CORRAL at eta = 0.02: 200 + 200 + 200 + 1800. EXP3.P at p = 0.01:
     200 + 400 + 100 + 100 * 10 * 3."""
-    assert corral_guarantee(4, 10**4, 0.02, Term(3, 0.5)) == pytest.approx(2400)
-    assert exp3p_guarantee(4, 10**4, 0.01, Term(3, 0.5)) == pytest.approx(3700)
+    assert corral_order(4, 10**4, 0.02, Term(3, 0.5)) == pytest.approx(2400)
+    assert exp3p_order(4, 10**4, 0.01, Term(3, 0.5)) == pytest.approx(3700)
 
 
 @pytest.mark.parametrize(("bases", "rounds"), BASES_AND_ROUNDS)
@@ -79,10 +81,10 @@ def test_corral_at_its_rates_has_the_regret_of_the_table(bases: int, rounds: int
     slow, fast = bases**alpha * rounds ** (1 - alpha), bases ** (1 - alpha) * rounds**alpha
     root = math.sqrt(bases * rounds)
     term, same, other = Term(c, alpha), shaped((c, alpha)), shaped((c + 1, alpha))
-    known = corral_guarantee(bases, rounds, corral_rate(bases, rounds, target([same, same])), term)
+    known = corral_order(bases, rounds, corral_rate(bases, rounds, target([same, same])), term)
     assert known == pytest.approx(root + slow / c + 2 * fast * c, rel=1e-9)
     assert 0.5 <= known / (root + slow + fast * c) <= 2
-    unknown = corral_guarantee(bases, rounds, corral_rate(bases, rounds, target([same, other])), term)
+    unknown = corral_order(bases, rounds, corral_rate(bases, rounds, target([same, other])), term)
     assert unknown == pytest.approx(root + slow + fast * (1 + c ** (1 / alpha)), rel=1e-9)
     assert 0.5 <= unknown / (root + slow + fast * c ** (1 / alpha)) <= 2
 
@@ -98,7 +100,7 @@ def test_exp3p_at_its_rates_has_the_regret_of_the_table(bases: int, rounds: int,
         p = exp3p_rate(bases, rounds, target(bounds))
         if p == 0.5 / bases:
             continue  # limited: the table's rate cannot be had
-        found = exp3p_guarantee(bases, rounds, p, term)
+        found = exp3p_order(bases, rounds, p, term)
         assert found == pytest.approx(root + factor * order + 1 / p, rel=1e-9)
         assert 0.5 <= found / (root + order * table) <= 3
 
@@ -108,10 +110,10 @@ def test_exp3p_at_its_rates_has_the_regret_of_the_table(bases: int, rounds: int,
 def test_no_other_rate_would_promise_much_less(bases: int, rounds: int, c: float, alpha: float) -> None:
     """The auto rate makes M/eta equal to the base's term, one of which any other rate makes larger: factor 3."""
     term, bounds = Term(c, alpha), [shaped((c, alpha))] * 2
-    best = min(corral_guarantee(bases, rounds, eta, term) for eta in np.geomspace(1e-9, 10, 500))
-    assert corral_guarantee(bases, rounds, corral_rate(bases, rounds, target(bounds)), term) <= 3 * best
-    best = min(exp3p_guarantee(bases, rounds, p, term) for p in np.geomspace(1e-9, 0.5 / bases, 500))
-    assert exp3p_guarantee(bases, rounds, exp3p_rate(bases, rounds, target(bounds)), term) <= 3 * best
+    best = min(corral_order(bases, rounds, eta, term) for eta in np.geomspace(1e-9, 10, 500))
+    assert corral_order(bases, rounds, corral_rate(bases, rounds, target(bounds)), term) <= 3 * best
+    best = min(exp3p_order(bases, rounds, p, term) for p in np.geomspace(1e-9, 0.5 / bases, 500))
+    assert exp3p_order(bases, rounds, exp3p_rate(bases, rounds, target(bounds)), term) <= 3 * best
 
 
 def test_a_tiny_bound_does_not_make_the_rate_explode() -> None:

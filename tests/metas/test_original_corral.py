@@ -230,20 +230,13 @@ class InTurn(Meta):
 
 
 @attrs.frozen
-class Sharing(InTurn):
-    name: ClassVar[str] = "sharing"
-    player: ClassVar[str] = "plain"
-    feedback: ClassVar[str] = "shared"
-
-
-@attrs.frozen
 class Boosting(InTurn):
     name: ClassVar[str] = "boosting"
     player: ClassVar[str] = "boosted"
 
 
 def test_shared_plays_are_learned_by_all() -> None:
-    chosen, luck = selection(Sharing()), np.random.default_rng(3)
+    chosen, luck = selection(InTurn(), share=True), np.random.default_rng(3)
     for number in range(12):
         actions, ticket = chosen.ask(NOTHING)
         assert actions.tolist() == [BASES[(number + 1 + row) % 3].arm for row in range(3)]
@@ -256,9 +249,14 @@ def test_shared_plays_are_learned_by_all() -> None:
         np.testing.assert_allclose(chosen.judge.state.gains[-1], reward / 2)
 
 
-def test_a_base_that_cannot_learn_from_others_is_refused() -> None:
-    with pytest.raises(CorralError, match="sharing shares every play, but loner cannot learn from other bases"):
-        selection(Sharing(), [Recorder(arm=1), Loner(arm=2)])
+def test_a_base_that_cannot_learn_from_others_learns_its_own_plays_alone() -> None:
+    chosen = selection(InTurn(), [Recorder(arm=1), Loner(arm=2)], share=True)
+    for _ in range(8):
+        chosen.tell(chosen.ask(NOTHING)[1], np.ones(3))
+    recorder, loner = memories(chosen)
+    assert recorder.count.tolist() == [8] * 3
+    assert loner.count.tolist() == chosen.rounds_of[1].tolist()
+    assert (loner.actions[:, :4] == 2).all()
 
 
 @pytest.mark.parametrize("copies", [1, 4])

@@ -40,10 +40,11 @@ def test_a_folder_holds_the_experiment_the_versions_and_the_chunks(tmp_path: Pat
     assert {"python", "machine", "numpy", "core", "corral-mab"} <= set(json.loads((out / "versions.json").read_text()))
     assert len(chunks(out)) == 3
     with np.load(out / "chunks" / chunks(out)[0]) as arrays:
-        assert set(arrays) == {*Record.names, "at", "bases", "curve"}
+        assert set(arrays) == {*Record.names, "at", "bases", "curve", "quantities"}
         assert arrays["at"].tolist() == checkpoints(small().horizon).tolist()
         assert arrays["regret"].shape[1] == len(arrays["at"])
         assert arrays["plays"].shape[2] == len(arrays["bases"])
+        assert arrays["recorded"].shape[2:] == (1, 2) and arrays["quantities"].tolist() == ["learning-rates"]
 
 
 def test_a_finished_run_is_not_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,9 +144,9 @@ def test_rewards_may_be_any_real_numbers(reward) -> None:
 @pytest.mark.parametrize(
     ("ticket", "sentence"),
     [
-        (lambda own, other: None, "expected the ticket that ask returned, not NoneType None"),
-        (lambda own, other: (np.zeros(4), own), "expected the ticket that ask returned, not tuple"),
-        (lambda own, other: 17, "expected the ticket that ask returned, not int 17"),
+        (lambda own, other: None, "expected the ticket that ask returned, or its number, not NoneType None"),
+        (lambda own, other: (np.zeros(4), own), "expected the ticket that ask returned, or its number, not tuple"),
+        (lambda own, other: 17, "there is no ticket 17: 0 to 0 were issued so far"),
         (lambda own, other: other, "this ticket belongs to another selection; tell it to the one that issued it"),
     ],
     ids=["none", "what ask returned", "a number", "of another"],
@@ -160,7 +160,7 @@ def test_wrong_tickets_are_named_and_change_nothing(ticket, sentence: str, prese
     before = digest(chosen), digest(another)
     with pytest.raises(CorralError, match=sentence):
         chosen.tell(ticket(own, other), np.ones(4))
-    with pytest.raises(CorralError, match=r"no episodes|expected the ticket|another selection"):
+    with pytest.raises(CorralError, match=r"no episodes|expected the ticket|another selection|no ticket 17"):
         chosen.ask(NOTHING, ticket(own, other) or 17)
     assert (digest(chosen), digest(another)) == before
 

@@ -48,7 +48,7 @@ class Listener(Uniform):
         ({}, [-1.0, 0.25, 1.0, 2.0]),
         ({"clip": (0.0, 0.5)}, [0.0, 0.25, 0.5, 0.5]),
         ({"clip": "none"}, [-1.25, 0.25, 1.0, 3.0]),
-        ({"units": "raw"}, [-1.0, 0.0, 2.0, 2.0]),
+        ({"units": "raw"}, [-10.0, 0.0, 6.0, 14.0]),  # cut at the same rewards: -2 - 8 and -2 + 2 * 8
         ({"units": "raw", "clip": "none"}, [-12.0, 0.0, 6.0, 22.0]),
         # U(1) of uniform play is its range, 8, which is also the most that a bias subtracts
         ({"units": "raw", "clip": "none", "bias": 0.5}, [-16.0, -4.0, 2.0, 18.0]),

@@ -90,7 +90,9 @@ def test_an_arm_that_is_masked() -> None:
     @attrs.frozen
     class Masked(Ucb):
         name = "masked"
-        masks = True
+
+        def act(self, policy, observation, rng):
+            return np.zeros(len(policy), dtype=np.intp)
 
     mask = np.ones((4, 3), dtype=bool)
     mask[2, 0] = False

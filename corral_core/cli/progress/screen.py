@@ -1,4 +1,4 @@
-"""The live view of a run: its curves and the probabilities of their bases, in as much room as the terminal has."""
+"""The live view of a run: its curves and how their bases are chosen, in as much room as the terminal has."""
 
 from __future__ import annotations
 
@@ -101,13 +101,13 @@ class Screen:
     def _bases(self, metas: Sequence[Standing], rows: int) -> list[Text]:
         """The mean probabilities of the bases, one column per meta. A single meta gets as many columns as it needs.
 
-        The largest probability fills its bar.
+        The largest probability fills its bar. Metas that do not draw show shares of the latest plays.
         """
         labels = metas[0].labels
         least, most = BASE_BAR
         width = min(_longest(labels), max(8, self._columns // 3))
         metas = metas[: max(1, (self._columns - width) // (GAP + least))]
-        chances = [each.probabilities() for each in metas]
+        chances = [each.chosen() for each in metas]
         blocks, block = 1, width + GAP + least
         if len(metas) == 1:
             while len(labels) > blocks * (rows - 1) and (blocks + 1) * (block + GAP) - GAP <= self._columns:
@@ -120,10 +120,12 @@ class Screen:
             return []
         each = (self._columns + GAP) // blocks - 2 * GAP - width
         size = min(most, (each + GAP) // len(metas) - GAP)
+        what = " or ".join(dict.fromkeys("probabilities" if meta.draws else "shares of plays" for meta in metas))
         if len(metas) == 1:
-            lines = [_line([(f"probabilities of {self._fit(metas[0].name, _longest([metas[0].name]))}", "dim")])]
+            lines = [_line([(f"{what} of {self._fit(metas[0].name, _longest([metas[0].name]))}", "dim")])]
         else:
-            titles = [self._fit("probabilities", width), *(self._fit(meta.name, size) for meta in metas)]
+            names = [meta.name if meta.draws or " or " not in what else f"{meta.name}: shares" for meta in metas]
+            titles = [self._fit(what, width), *(self._fit(name, size) for name in names)]
             lines = [_line([((" " * GAP).join(titles), "dim")])]
         full = max(max(chance) for chance in chances) or 1.0
         deep = -(-len(bases) // blocks)

@@ -76,11 +76,16 @@ class Standing:
         """The mean for the table; empty if no chunk has reported this many plays."""
         return number(self.mean(reached)) if reached in self._sums else ""
 
-    def probabilities(self) -> list[float]:
-        """The probability of each base, averaged over the running chunks."""
+    @property
+    def draws(self) -> bool:
+        """Whether the meta draws bases with probabilities; otherwise shares of plays are shown."""
+        return all(progress.draws for progress in self.running.values())
+
+    def chosen(self) -> list[float]:
+        """The probability of each base, or its share of the latest plays, averaged over the running chunks."""
         under_way = self.running.values()
         rows = sum(progress.task.rows for progress in under_way)
-        columns = zip(*(progress.probabilities for progress in under_way), strict=True)
+        columns = zip(*(progress.chosen for progress in under_way), strict=True)
         weights = [progress.task.rows / rows for progress in under_way]
         return [sum(weight * value for weight, value in zip(weights, column, strict=True)) for column in columns]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_kit.tabular.tables import draw, look_up, table, ties
+from corral_kit.tabular.tables import draw, look_up, probabilities, table, ties
 
 from corral_core import Observation
 
@@ -47,3 +47,4 @@ def test_ties_are_drawn_uniformly_and_epsilon_of_the_time_anything() -> None:
     share = np.bincount(draw(policy, here, 4, np.random.default_rng(5)), minlength=4) / rows
     p = np.array([epsilon / 4, 0.5 - epsilon / 4, epsilon / 4, 0.5 - epsilon / 4])
     assert (np.abs(share - p) < 4.5 * np.sqrt(p * (1 - p) / rows)).all()
+    np.testing.assert_allclose(probabilities(policy, here, 4)[::9999], np.tile(p, (5, 1)), rtol=1e-15)

@@ -1,13 +1,16 @@
 """A run as tidy tables in CSV or Parquet.
 
     curves    one row per point, curve, replicate and number of plays: reward and regret up to that play
-    bases     one row for each of those and every base: its probability, plays and restarts, and whether it is dropped
+    bases     one row for each of those and every base: its probability, its share of the plays since the row before,
+              its plays and restarts, and whether it is dropped
+    recorded  one row for each of those and every quantity that the meta records; missing if nothing is recorded
     summary   one row per point and curve: the mean over replicates, with its standard error and interval
 
-Unknown values are empty, in Parquet null: a regret that the environment does not report, the meta of a base alone, the
-error of a single replicate, a mean over replicates that are not all finite. Values are those of the run to the last
-bit. Chunks are read one after the other, so memory does not grow with the number of replicates. In CSV, a text that
-begins with =, +, -, @, a tab or a carriage return gets an apostrophe in front, because spreadsheets run such cells.
+Unknown values are empty, in Parquet null: a regret that the environment does not report, the probabilities of a meta
+that does not draw, the meta of a base alone, the error of a single replicate, a mean over replicates that are not all
+finite. Values are those of the run to the last bit. Chunks are read one after the other, so memory does not grow with
+the number of replicates. In CSV, a text that begins with =, +, -, @, a tab or a carriage return gets an apostrophe in
+front, because spreadsheets run such cells.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from corral_core.parsing import shown
 from corral_core.runs import files
 from corral_core.runs.description import CurveDescription, PointDescription
 from corral_core.runs.results import Fold
-from corral_core.simulation.record import Record
+from corral_core.simulation.record import Record, interval_shares
 from corral_core.suggestions import suggestion
 from corral_report.progress import check_begun
 from corral_report.words import interval
@@ -43,6 +46,7 @@ TABLES = {
         "plays": "int64",
         "base": "string",
         "probability": "float32",
+        "share_of_plays": "float64",
         "plays_of_base": "int64",
         "restarts": "int64",
         "dropped": "bool",
@@ -56,6 +60,14 @@ TABLES = {
         "standard_error": "float64",
         "low": "float64",
         "high": "float64",
+    },
+    "recorded": {
+        **WHERE,
+        "replicate": "int64",
+        "plays": "int64",
+        "quantity": "string",
+        "base": "string",
+        "value": "float64",
     },
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a formula begins in a spreadsheet
@@ -86,9 +98,11 @@ def export(
     check_begun(run)
     with files.usable(out), ExitStack() as stack:
         out.mkdir(parents=True, exist_ok=True)
+        records = any(curve.records for point in run.points for curve in point.curves)
         made = {
             table: [stack.enter_context(_file(out / f"{table}.{form}", form, TABLES[table])) for form in wanted]
             for table in TABLES
+            if records or table != "recorded"
         }
         for table, columns in _all(run, points, level):
             for file in made[table]:
@@ -128,6 +142,8 @@ def _all(run: Run, points: int | None, level: float) -> Iterator[tuple[str, Colu
             kept = _kept(len(result.plays), points)
             yield "curves", _curves(point, described, replicates, result.plays, kept, done.record)
             yield "bases", _bases(point, described, replicates, result.plays, kept, done.record)
+            if described.records:
+                yield "recorded", _recorded(point, described, replicates, result.plays, kept, done.record)
         summaries.append(_summary(result, level))
     yield "summary", {name: np.concatenate([each[name] for each in summaries]) for name in TABLES["summary"]}
 
@@ -159,7 +175,7 @@ def _curves(
         "replicate": np.repeat(replicates, len(kept)),
         "plays": np.tile(plays[kept], len(replicates)),
         "reward": record.reward[:, kept].ravel(),
-        "regret": np.full(rows, None, dtype=object) if record.regret is None else record.regret[:, kept].ravel(),
+        "regret": _cells_or_nothing(record.regret, kept, rows),
     }
 
 
@@ -172,11 +188,32 @@ def _bases(
         "replicate": np.repeat(replicates, len(kept) * bases),
         "plays": np.tile(np.repeat(plays[kept], bases), len(replicates)),
         "base": np.tile(np.array(curve.bases, dtype=object), len(replicates) * len(kept)),
-        "probability": record.probabilities[:, kept].ravel(),
+        "probability": _cells_or_nothing(record.probabilities, kept, len(replicates) * len(kept) * bases),
+        "share_of_plays": interval_shares(record.plays[:, kept], plays[kept]).ravel(),
         "plays_of_base": record.plays[:, kept].ravel(),
         "restarts": record.restarts[:, kept].ravel(),
         "dropped": record.dropped[:, kept].ravel(),
     }
+
+
+def _recorded(
+    point: PointDescription, curve: CurveDescription, replicates: Array, plays: Array, kept: Array, record: Record
+) -> Columns:
+    quantities, bases = len(curve.records), len(curve.bases)
+    each, rows = quantities * bases, len(replicates) * len(kept) * quantities * bases
+    return {
+        **_where(point, curve, rows),
+        "replicate": np.repeat(replicates, len(kept) * each),
+        "plays": np.tile(np.repeat(plays[kept], each), len(replicates)),
+        "quantity": np.tile(np.repeat(np.array(curve.records, dtype=object), bases), len(replicates) * len(kept)),
+        "base": np.tile(np.array(curve.bases, dtype=object), len(replicates) * len(kept) * quantities),
+        "value": _cells_or_nothing(record.recorded, kept, rows),
+    }
+
+
+def _cells_or_nothing(values: Array | None, kept: Array, rows: int) -> Array:
+    """The values at these checkpoints, one after the other; as many empty cells if they are unknown."""
+    return np.full(rows, None, dtype=object) if values is None else values[:, kept].ravel()
 
 
 def _summary(result: Result, level: float) -> Columns:

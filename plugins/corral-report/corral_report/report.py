@@ -158,6 +158,14 @@ def _results(page: Page, point: ShownPoint, rates: bool) -> None:
             [[label, *(_plays_of(result, label) for result in point.metas)] for label in labels],
             f"Mean plays of each base {after}.",
         )
+    for name in dict.fromkeys(name for result in point.metas for name in result.recorded):
+        recording = [result for result in point.metas if name in result.recorded]
+        labels = dict.fromkeys(label for result in recording for label in result.curve.bases)
+        page.table(
+            ["base", *(result.curve.name for result in recording)],
+            [[label, *(_recorded_of(result, name, label) for result in recording)] for label in labels],
+            f"{name.replace('-', ' ').capitalize()} of each base {after}: mean and standard deviation over replicates.",
+        )
 
 
 def _pictures(page: Page, point: ShownPoint, what: str, after: str, rates: bool) -> None:
@@ -179,12 +187,26 @@ def _pictures(page: Page, point: ShownPoint, what: str, after: str, rates: bool)
     for result in metas:
         if figures.constant(result):
             continue
+        draws = result.probabilities is not None
         _draw(
             page,
             partial(figures.probabilities_figure, result),
-            f"Mean probability with which {result.curve.name} chooses each base, over time.",
-            f"Mean probabilities {after}: {_shares(result)}.",
+            f"Mean probability with which {result.curve.name} chooses each base, over time."
+            if draws
+            else f"Mean share of plays that {result.curve.name}, which does not draw, gives each base between "
+            "checkpoints, over time.",
+            f"{f'Mean probabilities {after}' if draws else 'Shares of the last plays'}: {_shares(result)}.",
         )
+    for result in metas:
+        for name, moments in result.recorded.items():
+            words = name.replace("-", " ")
+            pairs = zip(result.curve.bases, moments.mean[-1], strict=True)
+            _draw(
+                page,
+                partial(figures.recorded_figure, result, name),
+                f"Mean {words} of each base, as {result.curve.name} records them, over time.",
+                f"Mean {words} {after}: {'; '.join(f'{label} {known(float(mean))}' for label, mean in pairs)}.",
+            )
     if metas:
         _draw(
             page,
@@ -201,8 +223,17 @@ def _draw(page: Page, draw: Callable[..., Figure], caption: str, description: st
 
 
 def _shares(result: Result) -> str:
-    pairs = zip(result.curve.bases, result.probabilities.mean[-1], strict=True)
+    pairs = zip(result.curve.bases, result.chosen.mean[-1], strict=True)
     return "; ".join(f"{label} {share:.3f}" for label, share in pairs)
+
+
+def _recorded_of(result: Result, name: str, label: str) -> str:
+    """The final mean of a recorded quantity of a base, and its standard deviation if there are several replicates."""
+    if label not in result.curve.bases:
+        return ABSENT
+    place, moments = result.curve.bases.index(label), result.recorded[name]
+    spread = float(moments.deviation[-1, place])
+    return known(float(moments.mean[-1, place])) + ("" if math.isnan(spread) else f" ({known(spread)})")
 
 
 def _plays_of(result: Result, label: str) -> str:

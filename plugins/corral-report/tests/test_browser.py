@@ -150,7 +150,7 @@ def test_the_report_can_be_read_everywhere(scheme: str, page: str, tmp_path: Pat
         assert frame["overlaps"] == []
         assert frame["letters"] > READABLE
         assert frame["lost"] == [] and (frame["scrolled"] > 0 or frame["width"] > 360)
-        assert frame["pictures"] == [1] * (4 + 2 + 2 * 3)
+        assert frame["pictures"] == [1] * (5 + 2 + 2 * 4)
         assert frame["fetched"] == []
         assert frame["twice"] == []
         assert frame["title"].startswith("2 runs: <script>")

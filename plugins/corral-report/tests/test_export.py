@@ -73,7 +73,7 @@ READ = {"csv": read_csv, "parquet": read_parquet}
 
 def expected(run: Run) -> dict[str, list[dict[str, Any]]]:
     """The tables, value by value."""
-    tables: dict[str, list[dict[str, Any]]] = {"curves": [], "bases": [], "summary": []}
+    tables: dict[str, list[dict[str, Any]]] = {"curves": [], "bases": [], "summary": [], "recorded": []}
     for result in run.results():
         point, curve = result.point, result.curve
         where = {"experiment": point.name, "at": point.at, "curve": curve.name, "meta": curve.meta}
@@ -85,12 +85,19 @@ def expected(run: Run) -> dict[str, list[dict[str, Any]]]:
                     when = {**where, "replicate": done.task.chunk_number * 2 + row, "plays": plays}
                     regret = None if record.regret is None else float(record.regret[row, time])
                     tables["curves"].append({**when, "reward": float(record.reward[row, time]), "regret": regret})
+                    for place, quantity in enumerate(curve.records):
+                        for number, base in enumerate(curve.bases):
+                            value = float(record.recorded[row, time, place, number])
+                            tables["recorded"].append({**when, "quantity": quantity, "base": base, "value": value})
+                    before = result.plays.tolist()[time - 1] if time else 0
                     for number, base in enumerate(curve.bases):
+                        since = int(record.plays[row, time, number] - (time and record.plays[row, time - 1, number]))
                         tables["bases"].append(
                             {
                                 **when,
                                 "base": base,
                                 "probability": float(record.probabilities[row, time, number]),
+                                "share_of_plays": since / (plays - before),
                                 "plays_of_base": int(record.plays[row, time, number]),
                                 "restarts": int(record.restarts[row, time, number]),
                                 "dropped": bool(record.dropped[row, time, number]),

@@ -29,7 +29,17 @@ def result(
     moments.add(values[:, np.newaxis])
     one = np.ones((1, 1))
     return Result(
-        point, described, np.array([horizon]), moments if known else None, moments, moments, one, one, values, 0.0
+        point,
+        described,
+        np.array([horizon]),
+        moments if known else None,
+        moments,
+        moments,
+        moments,
+        one,
+        one,
+        values,
+        0.0,
     )
 
 

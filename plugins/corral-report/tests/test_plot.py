@@ -70,7 +70,7 @@ def files(folder: Path) -> set[str]:
 
 def test_all_pictures_go_beside_the_run_and_are_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = corral(capsys, runs / "plain")
-    names = {"regret.png", "probabilities-corral.png", "plays.png", "rates.png"}
+    names = {"regret.png", "probabilities-corral.png", "plays.png", "rates.png", "learning-rates-corral.png"}
     assert files(runs / "plain" / "plots") == names
     assert all(str(runs / "plain" / "plots" / name) in said for name in names) and "incomplete" not in said
 

@@ -104,8 +104,8 @@ def test_the_page_says_all_there_is_to_say(run: Run) -> None:
     assert len(sentences) == 2
     expected = ["Which is better?", "bernoulli-arms with arms = 3", "60 plays", "epsilon-greedy(c=10)", *sentences]
     assert [each for each in [*expected, run.checksum, *run.versions.values()] if each not in text] == []
-    assert page.count("<figure>") == 5  # regret, rates, probabilities of two metas, plays
-    assert page.count("<svg") == 10
+    assert page.count("<figure>") == 7  # regret, rates, probabilities and recorded quantities of two metas, plays
+    assert page.count("<svg") == 14
 
 
 def test_a_sweep_of_horizons_shows_exponents(horizons: Run) -> None:
@@ -273,7 +273,7 @@ def test_rewards_are_shown_if_the_regret_is_unknown(run: Run) -> None:
     found = [attrs.evolve(result, regret=None) for result in run.results()]
     page = report([Altered(run, run.points, found)]).html()  # type: ignore[list-item]
     assert "mean reward" in page and "mean regret" not in page
-    assert page.count("<figure>") == 4  # no rates
+    assert page.count("<figure>") == 6  # no rates
 
 
 # --- Playing it again -------------------------------------------------------------------------------------------------

@@ -31,6 +31,12 @@ class Counts(Rows):
         going_on = ~steps.last
         np.add.at(self.led, tuple(index[going_on] for index in (*at, steps.outcome)), 1)
 
+    def forget(self, rows: Array, arms: Array) -> None:
+        """Remove, in place, everything about some actions of these rows: (rows, actions) booleans."""
+        row, action = np.nonzero(arms)
+        for counted in (self.taken, self.reward, self.led):
+            counted[rows[row], :, action] = 0.0
+
     def likely(self, prior_transition: float, prior_reward: float) -> tuple[Array, Array]:
         """Mean rewards and probabilities of outcomes, with prior weights on a reward of 0 and on every outcome."""
         led = self.led + prior_transition

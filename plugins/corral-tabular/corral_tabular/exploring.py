@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 from attrs.validators import and_, ge, le
-from corral_kit.tabular.tables import Ties, draw
+from corral_kit.tabular.tables import Ties, draw, probabilities
 from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
@@ -19,3 +19,6 @@ class EpsilonGreedyTabular(Tabular):
 
     def act(self, policy: Ties, observation: Observation, rng: Generator) -> Array:
         return draw(policy, observation, self.arms, rng)
+
+    def action_probabilities(self, policy: Ties, observation: Observation) -> Array:
+        return probabilities(policy, observation, self.arms)

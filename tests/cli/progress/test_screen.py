@@ -134,7 +134,7 @@ def test_probabilities_are_over_the_chunks_under_way() -> None:
     course.played(Progress(ended, HORIZON, 1.0, 1.0, (0.0, 1.0)))
     course.played(Progress(first, 2, 1.0, 1.0, (0.9, 0.1)))
     course.played(Progress(second, 4, 1.0, 1.0, (0.3, 0.7)))
-    assert course.points[0][0].probabilities() == pytest.approx([0.7, 0.3])  # (2 x 0.9 + 0.3) / 3
+    assert course.points[0][0].chosen() == pytest.approx([0.7, 0.3])  # (2 x 0.9 + 0.3) / 3
     lines = drawn(course)
     assert lines[-3] == "probabilities of corral"
     _, bar, other = [re.split(r"\s\s+", line.strip())[-1] for line in lines[-3:]]

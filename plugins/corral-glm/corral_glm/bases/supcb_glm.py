@@ -22,7 +22,7 @@ probability 1 - delta per level, for T so large that tau random plays make V_l l
 with R = high - low of the link, or 2 L_mu L S if that is smaller. A play that level l learns from costs at most
 8 2^-l L_mu, at the first level R, and so less than b w; the widths of a level sum as in SupLinUCB; a play that no level
 learns from costs at most 2 L_mu/sqrt(T). Theorem 4 of the source has this order: sqrt(d T) up to logarithms and
-L_mu sigma/kappa. The shape is sigma sqrt(d s), the same for all links.
+L_mu sigma/kappa. The shape is sigma sqrt(d s), the same for all links. There is no bound for a scale below 1.
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithms 2 and 3.
 
@@ -41,7 +41,7 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
-from corral_kit.linear.arms import best_arm
+from corral_kit.linear.arms import best_arm, certain, uniform
 from corral_kit.linear.levels import InLevels, LevelDecision, Levels, LevelsState
 from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
@@ -135,13 +135,23 @@ class SupCbGlm(Generalised, InLevels):
         return LevelDecision(np.where(drawn, kind(-1), found.action), np.where(drawn, np.int8(ALL), found.level))
 
     def act(self, policy: Levels | LevelDecision, observation: Observation, rng: Generator) -> LevelDecision:
-        drawn = np.isinf(policy.factor) if isinstance(policy, Levels) else policy.action < 0
-        uniform = rng.random((len(drawn), self.arms)) if self.tau else np.zeros((len(drawn), self.arms))
+        drawn = _drawn(policy)
+        numbers = rng.random((len(drawn), self.arms)) if self.tau else np.zeros((len(drawn), self.arms))
+        found = self._undrawn(policy, observation, drawn)
+        action = np.where(drawn, best_arm(numbers, observation.mask), found.action)
+        return LevelDecision(action, np.where(drawn, ALL, found.level))
+
+    def action_probabilities(self, policy: Levels | LevelDecision, observation: Observation) -> Array:
+        drawn = _drawn(policy)
+        found = self._undrawn(policy, observation, drawn)
+        each = uniform(len(drawn), self.arms, observation.mask)
+        return np.where(drawn[:, None], each, certain(found.action, self.arms))
+
+    def _undrawn(self, policy: Levels | LevelDecision, observation: Observation, drawn: Array) -> LevelDecision:
+        """What the levels decide; anything in rows whose play is drawn."""
         if isinstance(policy, Levels):
             policy = policy.replace(factor=np.where(drawn, np.float32(1.0), policy.factor))
-        found = super().act(policy, observation, rng)
-        action = np.where(drawn, best_arm(uniform, observation.mask), found.action)
-        return LevelDecision(action, np.where(drawn, ALL, found.level))
+        return super().act(policy, observation, None)  # type: ignore[arg-type]
 
     def _teach(self, state: LevelState, rows: Array, level: Array, action: Array, x: Array, reward: Array) -> None:
         estimates, grown_at = state.estimates, state.fitted_at
@@ -160,8 +170,10 @@ class SupCbGlm(Generalised, InLevels):
             grown_at[those, parts] = reached[due]
             refit(estimates, those, parts, state.features, self.mu, self.penalty, self.name)
 
-    def bound(self, delta: float) -> Bound:
-        a = self._factor(np.asarray(max(self.scale, 1.0)), np.asarray(delta))
+    def bound(self, delta: float) -> Bound | None:
+        if self.scale < 1:
+            return None
+        a = self._factor(np.asarray(self.scale), np.asarray(delta))
         link, slope, d = self.mu, self.mu.largest_slope, self.dimension
         spread = min(link.high - link.low, 2 * slope * self.length * self.norm)
         cost = max(8 * slope, 2 * spread)
@@ -172,3 +184,8 @@ class SupCbGlm(Generalised, InLevels):
             return found
 
         return Bound(literal, (Term(self.noise * math.sqrt(d), 0.5),))
+
+
+def _drawn(policy: Levels | LevelDecision) -> Array:
+    """Which rows play an arm that is drawn uniformly."""
+    return np.isinf(policy.factor) if isinstance(policy, Levels) else policy.action < 0

@@ -22,6 +22,8 @@ and `curvature` to reduce it. With a curvature above the link's own smallest slo
 
 Bound: a play costs at most L_mu times 2 alpha ||x||_{V^-1}, so U is L_mu/kappa times the bound of LinUCB: of the order
 (L_mu/kappa) sigma d ln(s) sqrt(s), as in the source (Theorem 2). The shape is sigma sqrt(d s), the same for all links.
+Masks leave it as it is, because sets of actions may change. For a scale below 1 the bound of scale 1 is stated, of
+which rates that are `auto` read the shape; nothing is proved there.
 
 Source: Li, Lu, Zhou, "Provably optimal algorithms for generalized linear contextual bandits", 2017, Algorithm 1.
 
@@ -116,6 +118,7 @@ class UcbGlm(Generalised, Optimistic):
         return best_arm(index, observation.mask)
 
     def bound(self, delta: float) -> Bound:
-        linear = super().bound(delta)
+        linear = Optimistic.bound(attrs.evolve(self, scale=max(self.scale, 1.0)), delta)
+        assert linear is not None
         factor = self.mu.largest_slope / self.kappa
         return Bound(lambda s: factor * linear.literal(s), linear.shape)

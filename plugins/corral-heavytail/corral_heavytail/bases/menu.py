@@ -22,7 +22,11 @@ Bound, if no two means differ by more than 2 or lambda >= L^2, with the logarith
     U(s) = 6 ((9 d c)^(1/(1+eps)) + sqrt(lambda) S + 1)
            s^(1/(1+eps)) k^(eps/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
 
-A `scale` above 1 multiplies it. With a scale below 1, or fewer repeats than the source's k, nothing is proved.
+A `scale` above 1 multiplies it. With a scale below 1, or fewer repeats than the source's k, nothing is proved, so there
+is no bound.
+
+It cannot respect masks: an epoch plays one arm k times, whatever else is available. It does not learn from others: an
+epoch's rewards are those of its own arm, and the plays of other arms belong to no epoch.
 
 Source: Shao, Yu, King, Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
 
@@ -81,6 +85,7 @@ class Menu(Linear):
 
     name: ClassVar[str] = "menu"
     masks: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = True
     formula: ClassVar[str] = (
         "6 ((9dc)^(1/(1+eps)) + sqrt(lambda) S + 1) s^(1/(1+eps)) k^(eps/(1+eps)) sqrt(2d ln(1 + N L^2/(lambda d)))"
     )
@@ -175,12 +180,14 @@ class Menu(Linear):
     def max_policies(self, plays: int) -> int:
         return 1 + plays // self.epoch
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
         assert self.moment is not None
+        if self.scale < 1 or self.epoch < source_repeats(self.horizon, self.delta):
+            return None
         d, power = self.dimension, 1 / (1 + self.epsilon)
         width = (9 * d * self.moment) ** power + math.sqrt(self.penalty) * self.norm + 1
         grown = math.sqrt(2 * d * math.log1p(self.horizon * self.length**2 / (self.penalty * d)))
-        factor = 6 * max(self.scale, 1.0) * width * self.epoch ** (self.epsilon * power) * grown
+        factor = 6 * self.scale * width * self.epoch ** (self.epsilon * power) * grown
         return Bound(lambda s: factor * s**power, (Term(self.moment**power * math.sqrt(d), power),))
 
     # --- The end of an epoch ---

@@ -22,7 +22,11 @@ Bound, if no two means differ by more than 2 or lambda >= L^2, with logarithms a
     U(s) = 2 sqrt(1 + C) s^(1/(1+eps)) sqrt(2 d ln(1 + N L^2/(lambda d)))
            (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps)) + sqrt(lambda) S + 1)
 
-A `scale` above 1 multiplies it; below 1 nothing is proved.
+A `scale` above 1 multiplies it; below 1 nothing is proved, so there is no bound. As for LinUCB, sets of actions may
+change, so masks leave it as it is.
+
+An estimate is computed from all past plays, and the level of truncation from their number, so it learns from the plays
+of others as from its own.
 
 Source: Shao, Yu, King, Lyu, "Almost optimal algorithms for linear stochastic bandits with heavy-tailed payoffs", 2018.
 
@@ -109,13 +113,15 @@ class Tofu(Optimistic):
     def history_bytes(self, plays: int) -> int:
         return plays * (8 + (arm_type(self.arms)(0).nbytes if self.fixed else 8 * self.dimension))
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
         assert self.moment is not None
+        if self.scale < 1:
+            return None
         d, power = self.dimension, 1 / (1 + self.epsilon)
         log = (math.log(2 * d * self.horizon) - math.log(delta)) ** (self.epsilon * power)
         width = 4 * math.sqrt(d) * self.moment**power * log + math.sqrt(self.penalty) * self.norm + 1
         grown = math.sqrt(2 * d * math.log1p(self.horizon * self.squared_length / (self.penalty * d)))
-        factor = 2 * math.sqrt(1 + self.switching) * max(self.scale, 1.0) * width * grown
+        factor = 2 * math.sqrt(1 + self.switching) * self.scale * width * grown
         return Bound(lambda s: factor * s**power, (Term(self.moment**power * math.sqrt(d), power),))
 
     # --- Differences from LinUCB ---

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from corral_core import Array, CorralError
+from corral_core.bases import policies
 
 quietly = np.errstate(invalid="ignore", over="ignore")  # `best_arm` reports what is not finite
 
@@ -25,18 +26,31 @@ def played(features: Array, action: Array) -> Array:
 
 
 def best_arm(index: Array, mask: Array | None) -> Array:
-    """The available arm with the largest index; ties go to the lowest number."""
+    """The available arm with the largest index; ties go to the lowest number. An index that is not finite is an error.
+
+    The index of an arm that is not available may be anything, because its features may be.
+    """
     finite = np.isfinite(index)
     if mask is not None:
         finite |= ~mask
-        index = np.where(mask, index, -np.inf)
     if not finite.all():
         row, arm = np.argwhere(~finite)[0]
         raise CorralError(
             f"arm {arm} of row {row} cannot be valued: its features or rewards are not finite numbers, or far too large"
         )
-    found: Array = index.argmax(axis=1)
-    return found
+    return policies.best_arm(index, mask)
+
+
+def certain(action: Array, arms: int) -> Array:
+    """Probabilities (rows, arms) of actions that are not drawn: 1 for the action, 0 for the other arms."""
+    return np.asarray(np.arange(arms) == action[:, None], dtype=np.float64)
+
+
+def uniform(rows: int, arms: int, mask: Array | None) -> Array:
+    """Probabilities (rows, arms) of an arm that is drawn uniformly from the available ones."""
+    if mask is None:
+        return np.full((rows, arms), 1 / arms)
+    return np.asarray(mask / mask.sum(axis=1, keepdims=True))
 
 
 @quietly

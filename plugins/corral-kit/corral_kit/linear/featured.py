@@ -9,7 +9,9 @@ import numpy as np
 from attrs.validators import and_, ge, gt, le, lt
 
 from corral_core import Array, Base, CorralError, Observation, Problem, fitted, knob, parameter
+from corral_core.protocols.problem import action_of
 from corral_core.selection.received import features_in
+from corral_kit.linear.arms import certain
 
 MODERATE: Any = and_(ge(0.0), le(1e9))  # larger values would overflow
 
@@ -19,7 +21,11 @@ class Featured(Base):
     """A base that models rewards by the first d features of its actions.
 
     If the same finitely many arms are available at every play, their features are shown before the first play, and a
-    policy is one arm. Otherwise every observation shows the features.
+    policy is one arm. Otherwise (arms change, or some are masked) every observation shows the features, and a policy is
+    what values any arm, so it decides among any subset of arms.
+
+    What is known about one arm is known through the features, in parameters that all arms share. So it cannot be
+    forgotten, and arms cannot be renewed, unless every arm has parameters of its own.
     """
 
     takes_shared: ClassVar[bool] = False  # whether one context for all arms is enough
@@ -67,6 +73,22 @@ class Featured(Base):
         if observation.features is None:
             raise CorralError(f"{self.name} needs features at every play; {self.resolved.environment} shows none")
         return observation.features[..., : self.dimension]
+
+    def arms_in(self, observation: Observation) -> int | None:
+        """The number of arms, available or not; None if neither the problem nor this observation shows it."""
+        if self.resolved.arms is not None:
+            return self.resolved.arms
+        if observation.mask is not None:
+            return int(observation.mask.shape[1])
+        features = observation.features
+        return None if features is None or features.ndim != 3 else int(features.shape[1])
+
+    def action_probabilities(self, policy: Any, observation: Observation) -> Array | None:
+        """1 for the arm that `act` plays, if it draws nothing; None for infinitely many actions."""
+        arms = self.arms_in(observation) if self.resolved.actions == "finite" else None
+        if arms is None or not self.deterministic:
+            return None
+        return certain(action_of(self.act(policy, observation, None)), arms)  # type: ignore[arg-type]
 
 
 @attrs.frozen

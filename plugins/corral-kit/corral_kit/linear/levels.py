@@ -11,6 +11,10 @@ the widths w of the candidates and a unit u:
 Ties go to the lowest index. The algorithms define width, index and the number of levels. If 2^-levels <= 1/sqrt(T), the
 last level always decides.
 
+If arms are masked, the candidates at level 1 are the available ones. The proofs hold for any number of candidates up to
+K that is chosen without looking at rewards, so bounds stay as they are. The plays of other bases belong to no level: a
+level that learned from them would no longer have independent rewards. So these algorithms do not learn from others.
+
 Source of the construction: Auer, "Using confidence bounds for exploitation-exploration trade-offs", 2002.
 """
 

@@ -12,7 +12,10 @@ Bound (Theorem 3, with L^2 where the source prints L), for lambda >= max(1, L^2)
 
     U(s, delta) = 4 sqrt(s g) (sqrt(lambda) S + sigma sqrt(2 ln(1/delta) + g)),  g = d ln(1 + s L^2/(lambda d))
 
-A `scale` above 1 multiplies the second factor; below 1 nothing is proved.
+A `scale` above 1 multiplies the second factor. Below 1 nothing is proved, so there is no bound. The theorem holds for
+any sets of actions, also if they change from play to play, so masks leave it as it is.
+
+A play is learned from in the same way whoever chose the action: V and sum x y are all that is kept of it.
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011.
 """
@@ -59,6 +62,7 @@ class Optimistic(Linear):
 
     formula: ClassVar[str] = "4 beta sqrt(s d ln(1 + s L^2/(lambda d))), beta with ln det V at its largest"
     learns_from_others: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = True
 
     switching: float = parameter(
         0.0, help="C: the policy changes only if det V has grown by the factor 1 + C; 0: always", validator=MODERATE
@@ -153,16 +157,18 @@ class Optimistic(Linear):
                 those = rows[grown]
                 state.in_force.change(those, self._current(state, those), reached[grown])
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
         return self._bound(delta, self.noise * math.sqrt(self.parameters), 0.0)
 
-    def _bound(self, delta: float, c: float, epsilon: float) -> Bound:
-        """U with misspecification epsilon, and its shape c sqrt(s) + epsilon sqrt(d) s."""
+    def _bound(self, delta: float, c: float, epsilon: float) -> Bound | None:
+        """U with misspecification epsilon, and its shape c sqrt(s) + epsilon sqrt(d) s; None if scale < 1."""
+        if self.scale < 1:
+            return None
         d, slack = self.parameters, math.sqrt(1 + self.switching)
 
         def literal(s: Array) -> Array:
             grown = d * np.log1p(s * self.squared_length / (self.penalty * d))
-            beta = max(self.scale, 1.0) * radius(grown, np.asarray(delta), self.noise, self.penalty, self.norm)
+            beta = self.scale * radius(grown, np.asarray(delta), self.noise, self.penalty, self.norm)
             off = 2 * epsilon * s * (slack * np.sqrt(2 * grown) + 1)
             found: Array = slack * 4 * np.sqrt(s * grown) * beta + off
             return found

@@ -54,3 +54,11 @@ def draw(policy: Ties, observation: Observation, actions: int, rng: Generator) -
     order = np.cumsum(there, axis=1)
     found: Array = (order > (uniform[:, 1] * order[:, -1])[:, None]).argmax(axis=1)
     return found
+
+
+def probabilities(policy: Ties, observation: Observation, actions: int) -> Array:
+    """The probability with which `draw` draws each action, (rows, actions)."""
+    bits = policy.best[np.arange(len(policy)), observation.stage, observation.state]
+    best = np.unpackbits(bits, axis=1, count=actions)
+    explores = policy.epsilon[:, None]
+    return np.asarray(explores / actions + (1 - explores) * best / best.sum(axis=1, keepdims=True))

@@ -13,7 +13,10 @@ from corral_core import Array, Base, CorralError, Problem, Trajectory, fitted
 
 @attrs.frozen
 class Tabular(Base):
-    """A base for episodes in finitely many states. It learns from any trajectory, no matter which base acted."""
+    """A base for episodes in finitely many states. It learns from any trajectory, no matter which base acted.
+
+    It does not respect masks: it plans for all actions of states it may reach, and a mask shows those of one state.
+    """
 
     episodic: ClassVar[bool] = True
     learns_from_others: ClassVar[bool] = True

@@ -8,7 +8,10 @@ so that all K ellipsoids hold together with probability 1 - delta. It is LinUCB 
 features e_a (x) x have K d coordinates, but with one radius per arm instead of one for all. If arms have their own
 features, each arm's regression sees the features of that arm.
 
-Bound: the bound of LinUCB in K d dimensions, with delta/K.
+Bound: the bound of LinUCB in K d dimensions, with delta/K. The features e_a (x) x of the available arms are one of the
+changing sets of actions that it holds for, so masks leave it as it is.
+
+An arm is known only through its own regression, which `renew` starts over. The current policy is then computed anew.
 
 Source: Li, Chu, Langford, Schapire, "A contextual-bandit approach to personalized news article recommendation", 2010,
 Algorithm 1; with the radius of Abbasi-Yadkori, Pal, Szepesvari, 2011.
@@ -44,6 +47,7 @@ class DisjointLinUcb(Optimistic):
     name: ClassVar[str] = "disjoint-linucb"
     formula: ClassVar[str] = "the bound of LinUCB in K d dimensions, with delta/K"
     takes_shared: ClassVar[bool] = True
+    renews: ClassVar[bool] = True
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
 
@@ -51,7 +55,7 @@ class DisjointLinUcb(Optimistic):
     def parameters(self) -> int:
         return self.arms * self.dimension
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
         return super().bound(delta / self.arms)
 
     def _fresh(self, given: Any) -> OptimisticState:
@@ -87,6 +91,15 @@ class DisjointLinUcb(Optimistic):
         width = np.einsum("nki,nki->nk", x, (unpacked(policy.inverse) @ x[..., None])[..., 0])
         index = np.einsum("nki,nki->nk", x, policy.theta) + policy.radius * np.sqrt(np.maximum(width, 0))
         return best_arm(index, observation.mask)
+
+    def renew(self, state: OptimisticState, rows: Array, arms: Array) -> None:
+        row, arm = np.nonzero(arms)
+        fresh = Ridge.fresh(len(row), self.dimension, self.penalty)
+        state.ridge.flat().put(rows[row] * self.arms + arm, fresh)
+        if state.in_force is not None:
+            those = rows[arms.any(axis=1)]
+            state.in_force.change(those, self._current(state, those), self._log_determinant(state, those))
+            state.in_force.unasked[rows] = True
 
     def _fit(self, state: OptimisticState, rows: Array, feedback: Feedback) -> None:
         x = self.observed(feedback.observation) if state.arms is None else state.arms.take(rows, axis=0)

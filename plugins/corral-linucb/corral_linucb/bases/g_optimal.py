@@ -15,7 +15,12 @@ active arm is off by more than w_i = sigma sqrt((4 d/m_i) ln(k/delta)) in phase 
 no estimate is, the best arm stays, every arm that stays is at most 4 w_i below it, and n plays of the next phase cost
 at most 4 w_i n. If no design has more than m_1 arms (true for the source's designs and in our tests), these costs sum
 to at most 4 sqrt(8) 2.78 sigma sqrt(d s ln(k/delta)). A `scale` above 1 multiplies the first term; below 1 nothing is
-proved. If rewards are linear up to epsilon, the source adds a term of the order epsilon s sqrt(d) ln s; U omits it.
+proved, so there is no bound. If rewards are linear up to epsilon, the source adds a term of the order
+epsilon s sqrt(d) ln s; U omits it.
+
+It cannot respect masks: a phase plays given arms a given number of times and would wait for an arm that is rarely
+available, and nothing is known about the order of eliminated arms if only these are available. It does not learn from
+others: eliminated arms never return, and the widths hold only for plays that were planned before the phase.
 
 Source: Lattimore, Szepesvari, Weisz, "Learning with good feature representations in bandits and in RL with a generative
 model", 2020.
@@ -60,6 +65,8 @@ class GOptimal(Featured):
 
     name: ClassVar[str] = "g-optimal"
     formula: ClassVar[str] = "32 sigma sqrt(d s ln(Ks/delta)) + 2 (4 d ln ln max(d, 3) + 17) (high - low)"
+
+    deterministic: ClassVar[bool] = True
 
     arms: int = fitted(help="number of arms k", validator=ge(1))
     low: float = fitted(help="lowest mean reward")
@@ -114,9 +121,11 @@ class GOptimal(Featured):
             state.length[over] *= 2
             _start_phase(state, over)
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
+        if self.scale < 1:
+            return None
         first = 2 * self.first_phase * (self.high - self.low)
-        factor = 32 * max(self.scale, 1.0) * self.noise * math.sqrt(self.dimension)
+        factor = 32 * self.scale * self.noise * math.sqrt(self.dimension)
         return Bound(
             lambda s: factor * np.sqrt(s * np.log(self.arms * s / delta)) + first,
             (Term(self.noise * math.sqrt(self.dimension), 0.5),),

@@ -64,7 +64,7 @@ class LinUcb(Optimistic):
     name: ClassVar[str] = "linucb"
     actions: ClassVar[tuple[Actions, ...]] = ("finite", "ball", "ellipsoid")
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
         finite = self.resolved.actions == "finite"
         return self._bound(delta, self.noise * self.parameters ** (0.5 if finite else 1.0), 0.0)
 

@@ -5,7 +5,7 @@ error of at most epsilon in each past reward moves the estimate by at most epsil
 
 Bound: U(s, delta) of LinUCB + 2 epsilon s sqrt(2 d ln(1 + s L^2/(lambda d))) + 2 epsilon s; rare switching multiplies
 all but the last term by sqrt(1 + C). The part that is linear in s, of the order epsilon sqrt(d) s, is the price of
-misspecification.
+misspecification. As for LinUCB, there is no bound for a scale below 1, and masks leave it as it is.
 
 Source: Zanette, Lazaric, Kochenderfer, Brunskill, "Learning near optimal policies with low inherent Bellman error",
 2020, Corollary 1.
@@ -41,5 +41,5 @@ class MisspecifiedLinUcb(LinUcb):
     def _fresh(self, given: Any) -> OptimisticState:
         return super()._fresh(given).replace(epsilon=np.asarray(given.epsilon, dtype=np.float64))
 
-    def bound(self, delta: float) -> Bound:
+    def bound(self, delta: float) -> Bound | None:
         return self._bound(delta, self.noise * self.parameters, self.epsilon)

@@ -26,6 +26,8 @@ the test is repeated, for every larger class, one learner in seven still moves u
 This is the practical version. Its learner is LinUCB instead of EXP4-IX, and its threshold omits the constants of the
 theory. The theoretical version has regret T^(2/3) (K d*)^(1/3), up to logarithms, for kappa = 1/3.
 
+It does not learn from others: the test needs plays that are known to be drawn uniformly.
+
 Source: Foster, Krishnamurthy, Luo, "Model selection for contextual bandits", 2019, Algorithms 1 and 2.
 
 >>> from corral_core import Problem
@@ -41,7 +43,7 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import ge, gt
-from corral_kit.linear.arms import best_arm, played, upper_bounds
+from corral_kit.linear.arms import best_arm, certain, played, uniform, upper_bounds
 from corral_kit.linear.featured import Linear
 from corral_kit.linear.packing import packed, single, unpacked
 from corral_kit.linear.ridge import Ridge, learn, radius
@@ -161,15 +163,23 @@ class ModCb(Linear):
         return FixedArm(arm.astype(arm_type(self.arms)), chance)
 
     def act(self, policy: Learned | FixedArm, observation: Observation, rng: Generator) -> ModCbDecision:
-        mask = None
-        if isinstance(policy, FixedArm):
-            best = policy.arm.astype(np.intp)
-        else:
-            features, mask = self.observed(observation), observation.mask
-            best = best_arm(upper_bounds(features, policy.theta, unpacked(policy.inverse), policy.radius), mask)
+        best = self._best(policy, observation)
         coin = rng.random((len(policy), 2))
         explored = coin[:, 0] < policy.exploration
-        return ModCbDecision(np.where(explored, _uniform(coin[:, 1], mask, self.arms), best), explored)
+        return ModCbDecision(np.where(explored, _uniform(coin[:, 1], observation.mask, self.arms), best), explored)
+
+    def action_probabilities(self, policy: Learned | FixedArm, observation: Observation) -> Array:
+        explores = policy.exploration.astype(np.float64)[:, None]
+        drawn = uniform(len(policy), self.arms, observation.mask)
+        return explores * drawn + (1 - explores) * certain(self._best(policy, observation), self.arms)
+
+    def _best(self, policy: Learned | FixedArm, observation: Observation) -> Array:
+        """The arm of LinUCB in the current class."""
+        if isinstance(policy, FixedArm):
+            return policy.arm.astype(np.intp)
+        features = self.observed(observation)
+        index = upper_bounds(features, policy.theta, unpacked(policy.inverse), policy.radius)
+        return best_arm(index, observation.mask)
 
     def learn(self, state: ModCbState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         explored, reward = feedback.decision.explored, feedback.reward
@@ -237,7 +247,8 @@ def _covariance(features: Array, mask: Array | None) -> Array:
     if mask is None:
         weighted = features / math.sqrt(features.shape[1])
     else:
-        weighted = features * (mask / np.sqrt(mask.sum(axis=1, keepdims=True)))[:, :, None]
+        there = np.where(mask[:, :, None], features, 0.0)  # features of other arms may be anything
+        weighted = there * (mask / np.sqrt(mask.sum(axis=1, keepdims=True)))[:, :, None]
     found: Array = np.matmul(weighted.transpose(0, 2, 1), weighted)
     return found
 

@@ -19,12 +19,14 @@ from typing import ClassVar, Self
 
 import attrs
 import numpy as np
+from corral_kit.linear.arms import quietly
 
 from corral_core import Array, parameter
 from corral_core.protocols.problem import Actions
 from corral_linucb.bases.linucb import LinUcb
 
 
+@quietly
 def svec(z: Array) -> Array:
     """Map (..., d) vectors to (..., d(d+1)/2): the symmetric matrix z z^T, packed so that inner products are kept."""
     one, other = np.triu_indices(z.shape[-1])

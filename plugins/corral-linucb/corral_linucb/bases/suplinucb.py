@@ -18,7 +18,8 @@ U(s, delta) = C sqrt(s d ln^3(2 K T S/delta)) with C = 16 sigma + 12 sqrt(lambda
 a play that level l learns from costs at most 8 2^-l, less than 8 w; by the elliptical potential lemma the w of level l
 sum to at most (alpha + sqrt(lambda) S_theta) sqrt(2 d n_l ln(1 + s/d)), with n_l its plays; the square roots of the n_l
 sum to at most sqrt(S s); and the plays that no level learns from cost at most 2 (high - low) s/sqrt(T). The confidence
-bounds of all levels hold together if delta is divided by S; the source does this in its bound but not in alpha.
+bounds of all levels hold together if delta is divided by S; the source does this in its bound but not in alpha. A
+`scale` above 1 multiplies the first two terms of C; below 1 nothing is proved, so there is no bound.
 
 Source: Chu, Li, Reyzin, Schapire, "Contextual bandits with linear payoff functions", 2011, Algorithms 1 and 2.
 
@@ -51,6 +52,8 @@ class SupLinUcb(InLevels):
         "C sqrt(s d ln^3(2 K T ceil(ln T)/delta)), C = 16 sigma + 12 sqrt(lambda) S + 2 (high - low)"
     )
 
+    deterministic: ClassVar[bool] = True
+
     low: float = fitted(help="lowest mean reward")
     high: float = fitted(help="highest mean reward")
 
@@ -76,9 +79,10 @@ class SupLinUcb(InLevels):
     def _teach(self, state: LevelsState, rows: Array, level: Array, action: Array, x: Array, reward: Array) -> None:
         learn(state.ridge.flat(), rows * self.levels + level, x, reward)
 
-    def bound(self, delta: float) -> Bound:
-        wide = max(self.scale, 1.0)
-        constant = wide * (16 * self.noise + 12 * math.sqrt(self.penalty) * self.norm) + 2 * self.unit
+    def bound(self, delta: float) -> Bound | None:
+        if self.scale < 1:
+            return None
+        constant = self.scale * (16 * self.noise + 12 * math.sqrt(self.penalty) * self.norm) + 2 * self.unit
         log = math.log(2 * self.arms * self.horizon * self.levels / delta)
         return Bound(
             lambda s: constant * np.sqrt(s * self.dimension * log**3),

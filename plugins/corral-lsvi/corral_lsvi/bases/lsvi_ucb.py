@@ -31,6 +31,8 @@ large enough one): with probability 1 - delta, for s up to N,
 
 which is of the order sqrt(d^3 H^4 s) iota, where s counts episodes.
 
+It cannot renew actions: what it knows about them is in the weights w_h, which all actions share.
+
 Source: Jin, Yang, Wang, Jordan, "Provably efficient reinforcement learning with linear function approximation", 2020,
 Algorithm 1 and Theorem 3.1.
 
@@ -77,6 +79,7 @@ class LsviUcb(Tabular):
     """Least-squares value iteration with optimism (LSVI-UCB)."""
 
     name: ClassVar[str] = "lsvi-ucb"
+    deterministic: ClassVar[bool] = True
     formula: ClassVar[str] = (
         "2 H R sqrt(H s iota) + 2 sqrt(1 + C) beta H sqrt(2 d s ln(1 + N/(lambda d))), iota = ln(2 d N H/delta)"
     )

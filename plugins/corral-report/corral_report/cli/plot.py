@@ -20,6 +20,10 @@ def plot(
         list[str] | None,
         typer.Option(help="regret, probabilities, plays or rates (repeatable; default: all that apply)."),
     ] = None,
+    what: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A quantity that meta-algorithms recorded (repeatable; default: all)."),
+    ] = None,
     curve: Annotated[list[str] | None, typer.Option(help="Only this curve (repeatable).")] = None,
     band: Annotated[
         str, typer.Option(help="What to shade around the means: deviation, error, quantiles or none.")
@@ -37,7 +41,7 @@ def plot(
 ) -> None:
     """Draw pictures of a run.
 
-    Its regret, and what its meta-algorithms did with their bases.
+    Its regret, what its meta-algorithms did with their bases, and what they recorded.
     """
     import json
 
@@ -59,7 +63,9 @@ def plot(
         )
     found = Run.open(run)
     kinds = list(dict.fromkeys(kind or ()))
-    drawn = album(found, kinds=kinds, curves=curve or (), band=band, scale=scale, size=(width, height))
+    quantities = list(dict.fromkeys(what or ()))
+    size = (width, height)
+    drawn = album(found, kinds=kinds, quantities=quantities, curves=curve or (), band=band, scale=scale, size=size)
     folder = run / "plots" if out is None else out
     _prepare(folder)
     pictures = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 from matplotlib.figure import Figure
@@ -13,7 +13,7 @@ from corral_core.errors import shortened
 from corral_core.parsing import shown
 from corral_core.runs.description import PointDescription
 from corral_core.suggestions import suggestion
-from corral_report.figures.bases import constant, plays_figure, probabilities_figure
+from corral_report.figures.bases import constant, plays_figure, probabilities_figure, recorded_figure
 from corral_report.figures.rates import rates_figure
 from corral_report.figures.regret import check_band, horizon_figure, regret_figure
 from corral_report.progress import nothing
@@ -24,9 +24,9 @@ KINDS = ("regret", "probabilities", "plays", "rates")
 
 @attrs.frozen
 class Picture:
-    kind: str
+    kind: str  # or the name of a recorded quantity
     at: str  # the swept point; empty if there is none
-    curve: str  # for probabilities; empty for pictures of several curves
+    curve: str  # for probabilities and recorded quantities; empty for pictures of several curves
     name: str  # of the file, without its extension
     figure: Figure
 
@@ -35,12 +35,13 @@ def album(
     run: Run,
     *,
     kinds: Sequence[str] = (),
+    quantities: Sequence[str] = (),
     curves: Sequence[str] = (),
     band: str = "deviation",
     scale: float = 1.0,
     size: Size = BROAD,
 ) -> Iterator[Picture]:
-    """Every picture of these kinds, one at a time (default: all kinds that apply).
+    """Every picture of these kinds and recorded quantities, one at a time (default: all that apply).
 
     Errors are raised at once, before anything is drawn.
     """
@@ -50,7 +51,13 @@ def album(
     results = _chosen(run, curves)
     check_band(results, band, scale)
     _possible(kinds, results)
-    return _pictures(run, results, kinds or KINDS, band, scale, size)
+    recorded = list(dict.fromkeys(name for result in results for name in result.recorded))
+    for name in quantities:
+        if name not in recorded:
+            there = f"recorded {', '.join(recorded)}" if recorded else "recorded nothing"
+            raise CorralError(f"there is no recorded quantity {shown(name)}; these curves {there}")
+    wanted = [*kinds, *quantities] or [*KINDS, *recorded]
+    return _pictures(run, results, wanted, band, scale, size)
 
 
 def sweeps_horizon(points: Sequence[PointDescription]) -> bool:
@@ -89,17 +96,25 @@ def _of_point(kind: str, results: Sequence[Result], run: Run, band: str, scale: 
     elif kind == "plays" and metas:
         yield Picture(kind, point.at, "", f"{kind}{place}", plays_figure(metas, size=size))
     elif kind == "probabilities":
-        taken: set[str] = set()
-        for result in metas:
-            if constant(result):
-                continue
-            name = slug = _slug(result.curve.name)
-            again = 2
-            while name in taken:
-                name, again = f"{slug}-{again}", again + 1
-            taken.add(name)
+        for name, result in _with_names(result for result in metas if not constant(result)):
             figure = probabilities_figure(result, size=size)
             yield Picture(kind, point.at, result.curve.name, f"{kind}{place}-{name}", figure)
+    elif kind not in KINDS:
+        for name, result in _with_names(result for result in metas if kind in result.recorded):
+            figure = recorded_figure(result, kind, size=size)
+            yield Picture(kind, point.at, result.curve.name, f"{kind}{place}-{name}", figure)
+
+
+def _with_names(results: Iterable[Result]) -> Iterator[tuple[str, Result]]:
+    """Results with names for their files, each of them different."""
+    taken: set[str] = set()
+    for result in results:
+        name = slug = _slug(result.curve.name)
+        again = 2
+        while name in taken:
+            name, again = f"{slug}-{again}", again + 1
+        taken.add(name)
+        yield name, result
 
 
 def _chosen(run: Run, curves: Sequence[str]) -> list[Result]:

@@ -1,4 +1,4 @@
-"""What a meta-algorithm did with its bases: their probabilities over time, and how often each was played."""
+"""What a meta-algorithm did with its bases: their probabilities and what it records over time, and their plays."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from corral_core import CorralError, Result
+from corral_core import Array, CorralError, Result
 from corral_core.terminal import number
 from corral_report.figures.regret import replicates_of
 from corral_report.figures.style import (
@@ -27,49 +28,72 @@ from corral_report.sizes import BROAD, Size
 
 ROW = 0.32  # minimum height of a base, in inches
 ROUNDING = 1e-6  # error allowed in probabilities
+INTERVALS = "no probabilities: shares of plays since the previous checkpoint"
 GAP = 0.15  # between rows, as a fraction of a row
 
 
 @drawing
 def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
-    """The mean probability of each base over time: one row per base, all on one scale, so no colour is needed."""
+    """The mean probability of each base over time; for a meta that does not draw, its share of plays per interval."""
     if result.curve.meta is None:
         raise CorralError(f"{result.curve.name} is a base alone, so there are no probabilities to draw")
-    probabilities = result.probabilities.mean
-    count = len(result.curve.bases)
-    top = max(float(probabilities.max()), 1e-9)
-    at = result.point.at
+    draws = result.probabilities is not None
+    values, count = result.chosen.mean, len(result.curve.bases)
+    top = max(float(values.max()), 1e-9)
+    said = "numbers: final probability" if draws else "numbers: the last interval"
+    about = f"every row goes from 0 to {top:.3g}, dotted: 1/{count}; {said}"
+    ends = [f"{value:.3f}" for value in values[-1]]
+    figure, axes = _rows(result, values, (0.0, top), ends, size, about if draws else f"{INTERVALS}; {about}")
+    for foot in range(count):
+        axes.axhline(foot + (1 - GAP) / count / top, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+    axes.set_ylabel("probability of each base" if draws else "share of plays of each base")
+    return figure
+
+
+@drawing
+def recorded_figure(result: Result, name: str, *, size: Size = BROAD) -> Figure:
+    """The mean over replicates of a quantity that the meta records, over time."""
+    if name not in result.recorded:
+        raise CorralError(f"{result.curve.name} did not record {name}")
+    values = result.recorded[name].mean
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    about = f"every row goes from {number(low)} to {number(high)}; numbers: final mean"
+    figure, axes = _rows(result, values, (low, high), [number(float(value)) for value in values[-1]], size, about)
+    axes.set_ylabel(f"{name.replace('-', ' ')} of each base")
+    return figure
+
+
+def _rows(
+    result: Result, values: Array, ends: tuple[float, float], finals: Sequence[str], size: Size, about: str
+) -> tuple[Figure, Axes]:
+    """One row per base, all on one scale between these ends, so no colour is needed; final values on the right."""
+    count, (low, high) = len(result.curve.bases), ends
     labels = [wrapped_name(name, _wide(size)) for name in result.curve.bases]
-    shares = _shares(result, size)
+    shares = _with_drops(result, finals, size)
     figure, axes = canvas((size[0], _height(size, [*labels, *shares], count, 1)))
     colour = look(result, 1)["color"]
+    unit = (1 - GAP) / ((high - low) or 1.0)
     for place in range(count):
         foot = count - 1 - place
-        rise = probabilities[:, place] / top * (1 - GAP)
-        axes.fill_between(result.plays, foot, foot + rise, color=colour, alpha=0.45, lw=0)
+        rise = foot + (values[:, place] - low) * unit
+        axes.fill_between(result.plays, foot - low * unit, rise, color=colour, alpha=0.45, lw=0)
         marker = "o" if len(result.plays) == 1 else None
-        axes.plot(result.plays, foot + rise, color=colour, linewidth=1.2, marker=marker)
-        axes.axhline(foot, color=INK, linewidth=0.6)
-        axes.axhline(foot + (1 - GAP) / count / top, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        axes.plot(result.plays, rise, color=colour, linewidth=1.2, marker=marker)
+        axes.axhline(foot - low * unit, color=INK, linewidth=0.6)
     axes.set_xlim(0, float(result.plays[-1]) * 1.02)
     axes.set_ylim(-0.03, count)
     axes.grid(visible=False, axis="y")
     axes.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], labels)
     axes.tick_params(axis="y", length=0)
-    ends = axes.secondary_yaxis("right")
-    ends.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], shares)
-    ends.tick_params(axis="y", length=0)
-    ends.spines["right"].set_visible(False)
-    heading(
-        figure,
-        [result.point.name, result.curve.name, at],
-        f"{replicates_of([result])}; every row goes from 0 to {top:.3g}, dotted: 1/{count}; numbers: final probability",
-        size[0],
-    )
+    right = axes.secondary_yaxis("right")
+    right.set_yticks([count - 1 - place + (1 - GAP) / 2 for place in range(count)], shares)
+    right.tick_params(axis="y", length=0)
+    right.spines["right"].set_visible(False)
+    titles = [result.point.name, result.curve.name, result.point.at]
+    heading(figure, titles, f"{replicates_of([result])}; {about}", size[0])
     axes.set_xlabel("plays")
-    axes.set_ylabel("probability of each base")
     linear_axis(axes.xaxis, size[0] - _width(labels) - 1.2)
-    return figure
+    return figure, axes
 
 
 @drawing
@@ -113,8 +137,8 @@ def plays_figure(results: Sequence[Result], *, size: Size = BROAD) -> Figure:
 
 def constant(result: Result) -> bool:
     """Whether all bases were equally likely at all times, so that there is nothing to see."""
-    probabilities = result.probabilities
-    return bool(np.ptp(probabilities.mean) < ROUNDING and not (probabilities.deviation > ROUNDING).any())
+    chosen = result.chosen
+    return bool(np.ptp(chosen.mean) < ROUNDING and not (chosen.deviation > ROUNDING).any())
 
 
 def _height(size: Size, labels: Sequence[str], rows: int, bars: int) -> float:
@@ -133,8 +157,9 @@ def _width(labels: Sequence[str]) -> float:
     return 0.075 * max(len(line) for label in labels for line in label.split("\n"))
 
 
-def _shares(result: Result, size: Size) -> list[str]:
+def _with_drops(result: Result, finals: Sequence[str], size: Size) -> list[str]:
+    """The final values, and below them in how many replicates the base is dropped."""
     words, space = [], " " if size[0] > BROAD[0] / 2 else "\n"
-    for share, dropped in zip(result.probabilities.mean[-1], result.dropped[-1], strict=True):
-        words.append(f"{share:.3f}" + (f"\ndropped{space}in {dropped:.0%}" if dropped else ""))
+    for final, dropped in zip(finals, result.dropped[-1], strict=True):
+        words.append(final + (f"\ndropped{space}in {dropped:.0%}" if dropped else ""))
     return words

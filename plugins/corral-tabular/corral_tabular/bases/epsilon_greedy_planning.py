@@ -45,6 +45,7 @@ class EpsilonGreedyPlanning(EpsilonGreedyTabular):
     """The best policy in the likeliest model, with random actions at rate epsilon."""
 
     name: ClassVar[str] = "epsilon-greedy-planning"
+    renews: ClassVar[bool] = True
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -66,3 +67,6 @@ class EpsilonGreedyPlanning(EpsilonGreedyTabular):
 
     def learn(self, state: PlanningState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.counts.add(self.steps(rows, feedback.observation))
+
+    def renew(self, state: PlanningState, rows: Array, arms: Array) -> None:
+        state.counts.forget(rows, arms)

@@ -9,6 +9,8 @@ where tau = tau_0 + n(s, a)/sigma^2 and mu = (sum of rewards)/(sigma^2 tau). The
 have probability zero. There is no bound for a given problem: known bounds hold on average over problems drawn from the
 prior (Osband, Russo, Van Roy 2013).
 
+It cannot renew actions, because that would need a new model, and models are drawn only when it learns.
+
 Source: Osband, Van Roy, "Why is posterior sampling better than optimism for reinforcement learning?", 2017; the priors
 and updates are those of TabulaRL.
 
@@ -45,6 +47,7 @@ class Psrl(Tabular):
     """Posterior sampling for reinforcement learning (PSRL)."""
 
     name: ClassVar[str] = "psrl"
+    deterministic: ClassVar[bool] = True  # given the model, which is drawn when it learns
 
     prior_outcomes: float = parameter(
         1.0, help="alpha: prior weight of every outcome of a step", validator=and_(ge(0.05), le(1e6))

@@ -11,6 +11,8 @@ epsilon, else one of the best, drawn uniformly. With `optimistic`, values start 
 stage on, otherwise at 0. Every stage has its own table, so learning after the episode is the same as learning during
 it. No regret bound is known: undirected exploration may take time exponential in the number of states.
 
+It cannot renew actions: values of other actions at earlier stages were moved towards their values.
+
 Source: Watkins, Dayan, "Q-learning", 1992; as a base on RiverSwim, Pacchiano et al. 2020.
 
 >>> from corral_core import try_out

@@ -15,7 +15,7 @@ n is at least 1, and `scale` multiplies w. TabulaRL overwrites its estimate with
 of a stage is still there at the stage before, and so on. With `aliased`, optimism adds up over the stages in the same
 way (as long as it stays below probability 1; at 1 the estimate is not changed). This is a defect; it is here because a
 figure seems to have been made with it. Ties are drawn uniformly. The outcome of the last step of an episode is not
-used.
+used. An action is known only through its counts, which `renew` forgets; the policy is then computed anew.
 
 Bound, for `jaksch` with a scale of at least 1: the source's Theorem 2, 34 D S sqrt(A t ln(t/delta)), with the diameter
 D replaced by the length H of an episode, after which everything starts over (t = H s):
@@ -43,7 +43,7 @@ from typing import Any, ClassVar, Literal, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, lt
-from corral_kit.tabular.tables import Ties, draw, ties
+from corral_kit.tabular.tables import Ties, draw, probabilities, ties
 from corral_kit.tabular.tabular import Tabular
 from numpy.random import Generator
 
@@ -70,6 +70,8 @@ class Ucrl2(Tabular):
 
     name: ClassVar[str] = "ucrl2"
     formula: ClassVar[str] = "34 scale H S R sqrt(A H s ln(H s/delta)), for version jaksch; R the range of a reward"
+
+    renews: ClassVar[bool] = True
 
     version: Literal["jaksch", "tabularl"] = parameter(
         "jaksch", help="widths and updates as in the source, or as in TabulaRL"
@@ -130,6 +132,16 @@ class Ucrl2(Tabular):
 
     def act(self, policy: Ties, observation: Observation, rng: Generator) -> Array:
         return draw(policy, observation, self.arms, rng)
+
+    def action_probabilities(self, policy: Ties, observation: Observation) -> Array:
+        return probabilities(policy, observation, self.arms)
+
+    def renew(self, state: Ucrl2State, rows: Array, arms: Array) -> None:
+        state.counts.forget(rows, arms)
+        if state.in_force is not None:
+            those = rows[arms.any(axis=1)]
+            state.in_force.change(those, self._planned(state, those), state.counts.taken.take(those, axis=0))
+            state.in_force.unasked[rows] = True
 
     def learn(self, state: Ucrl2State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.counts.add(self.steps(rows, feedback.observation))

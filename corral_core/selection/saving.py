@@ -1,0 +1,206 @@
+"""Save a selection in one file, and load it again: it continues with the same bits.
+
+The file is an `.npz` of plain arrays, one of which is JSON; nothing in it is pickled. It holds a format number, a
+description of bases, meta-algorithm, problem and options, the versions it was written with, and everything that the
+selection has learned or waits for. Loading makes a fresh selection and fills it. The file is replaced as a whole: if
+the disk is full, the old one is still there.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import zipfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+from numpy.random import Generator, SeedSequence
+
+from corral_core.errors import CorralError, shortened_path
+from corral_core.selection.described import check_same, described
+from corral_core.selection.judge import Judge, MetaJudge
+from corral_core.selection.options import Options
+from corral_core.selection.packing import Packer, Unpacker
+
+FORMAT = 1
+GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+T = TypeVar("T", bound=Any)
+HEADER = "corral"  # the array that holds the JSON
+
+
+def saved(selection: Any) -> bytes:
+    """The file of a selection, as bytes."""
+    for base in selection.bases:
+        if not base.saves:
+            raise CorralError(f"{base.name} cannot be saved: its state is made of Python objects; leave this base out")
+    packer = Packer(selection.blocks)
+    kept = {
+        "players": [packer.player(number) for number in range(len(selection.blocks))],
+        "judge": packer.pack(_judge(selection.judge), "the judge"),
+        "generator": packer.pack(_generator_state(selection.rng), "the generator"),
+        "rounds_of": packer.pack(selection.rounds_of, "rounds_of"),
+        "round": packer.pack(selection._round, "the round"),
+        "tickets": packer.pack(selection.open_tickets, "tickets"),
+        "issued": selection._tickets.issued,
+        "failures": packer.pack(selection._failures.saved(), "failures"),
+        "shown": packer.pack(selection.shown, "shown"),
+    }
+    header = {
+        "format": FORMAT,
+        "versions": _versions(selection),
+        "described": described(selection.bases, selection.meta, selection.problem, selection.options),
+        "rows": int(selection.rows),
+        "rounds": None if selection.rounds is None else int(selection.rounds),
+        "live": selection.live,
+        "objects": packer.objects,
+        **kept,
+    }
+    file = io.BytesIO()
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(file, allow_pickle=False, **{HEADER: text, **packer.arrays})
+    return file.getvalue()
+
+
+def write(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file that a crash or a full disk cannot leave half written."""
+    target = Path(path)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        try:
+            with part.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as problem:
+        raise CorralError(f"{shortened_path(path)} cannot be written: {problem.strerror or problem}") from None
+
+
+def read(path: str | os.PathLike[str]) -> SavedSelection:
+    """The content of a saved file."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as problem:
+        raise CorralError(f"{shortened_path(path)} cannot be read: {problem.strerror or problem}") from None
+    return SavedSelection(content, shortened_path(path))
+
+
+class SavedSelection:
+    """The content of a saved file, checked as far as it can be without the bases."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        self.name = name
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as file:
+                self.arrays = {key: file[key] for key in file.files}
+            self.header: dict[str, Any] = json.loads(self.arrays.pop(HEADER).tobytes())
+            number = self.header["format"]
+        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as problem:
+            raise CorralError(f"{name} is damaged, or not a saved selection") from problem
+        if number != FORMAT:
+            raise CorralError(
+                f"{name} has format {number}, but this version of Corral reads format {FORMAT}: use the version that "
+                f"saved it ({self.header.get('versions', {}).get('corral-core', 'unknown')})"
+            )
+
+    def check(self, bases: Any, meta: Any, problem: Any, options: Any) -> None:
+        """Refuse if it was saved with other bases, meta-algorithm, problem or options."""
+        check_same(self.header["described"], bases, meta, problem, options, self.name)
+
+    def options(self) -> Options:
+        """The options it was saved with."""
+        found = {name: self.header["described"]["options"].get(name) for name in attrs.fields_dict(Options)}
+        clip = found["clip"]
+        return Options(**found | {"clip": tuple(clip) if isinstance(clip, list) else clip})
+
+    def filled(self, make: Callable[..., T]) -> T:
+        """A fresh selection, made with what was saved, that continues where the saved one stopped."""
+        try:
+            header = self.header
+            plain = Unpacker([], None, header["objects"], self.arrays)
+            generator = plain.unpack(header["generator"])
+            made = {name: header[name] for name in ("rows", "rounds", "live")}
+            fresh = make(**made, rng=_fresh_generator(generator), shown=plain.unpack(header["shown"]))
+            self._fill(fresh)
+            fresh.rng.bit_generator.state = generator["state"]
+        except (CorralError, MemoryError):
+            raise
+        except Exception as problem:
+            raise CorralError(
+                f"{self.name} is damaged, or was saved by other versions ({_seen(self.header)})"
+            ) from problem
+        return fresh
+
+    def _fill(self, selection: Any) -> None:
+        header = self.header
+        unpacker = Unpacker(selection.blocks, selection._tickets.owner, header["objects"], self.arrays)
+        for block, node in zip(selection.blocks, header["players"], strict=True):
+            block.player.restore(unpacker.unpack(node))
+        _fill_judge(selection.judge, unpacker.unpack(header["judge"]))
+        selection.rounds_of[...] = unpacker.unpack(header["rounds_of"])
+        selection._round = unpacker.unpack(header["round"])
+        selection._tickets.restore(header["issued"], unpacker.unpack(header["tickets"]))
+        selection._failures.restore(unpacker.unpack(header["failures"]))
+
+
+def _judge(judge: Judge) -> dict[str, Any]:
+    """Everything the judge knows: its arrays, those of the base test, and the state of the meta-algorithm."""
+    found: dict[str, Any] = {"own": _arrays_in(judge)}
+    if isinstance(judge, MetaJudge):
+        found["meta"] = judge.meta.to_arrays(judge.state)
+        found["test"] = {} if judge._base_test is None else _arrays_in(judge._base_test)
+    return found
+
+
+def _fill_judge(judge: Judge, saved: dict[str, Any]) -> None:
+    vars(judge).update(saved["own"])
+    if isinstance(judge, MetaJudge):
+        judge.state = judge.meta.from_arrays(judge.state, saved["meta"])
+        if judge._base_test is not None:
+            vars(judge._base_test).update(saved["test"])
+
+
+def _arrays_in(thing: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(thing).items() if isinstance(value, np.ndarray)}
+
+
+def _generator_state(rng: Generator) -> dict[str, Any]:
+    bits = rng.bit_generator
+    kind, seed = type(bits).__name__, getattr(bits, "seed_seq", None)
+    if kind not in GENERATORS:
+        raise CorralError(f"the generator {kind} cannot be saved; take one of {', '.join(GENERATORS)}")
+    return {"kind": kind, "state": bits.state, "seed": seed.state if isinstance(seed, SeedSequence) else None}
+
+
+def _fresh_generator(saved: dict[str, Any]) -> Generator:
+    """A generator of the kind that was saved; its state is set when all is filled, because making bases draws."""
+    if saved["kind"] not in GENERATORS:
+        raise ValueError(f"unknown generator {saved['kind']}")
+    seed = 0 if saved["seed"] is None else SeedSequence(**saved["seed"])
+    return Generator(getattr(np.random, saved["kind"])(seed))
+
+
+def _seen(header: dict[str, Any]) -> str:
+    """The versions that wrote a file, in words."""
+    return ", ".join(f"{name} {number}" for name, number in header["versions"].items())
+
+
+def _versions(selection: Any) -> dict[str, str]:
+    """The versions of Python, numpy, the core and the packages of bases and meta; for people, never compared."""
+    found = {"python": platform.python_version(), "numpy": version("numpy")}
+    packages = {type(thing).__module__.partition(".")[0] for thing in (*selection.bases, selection.meta) if thing}
+    for name in sorted({"corral_core", *packages}):
+        distribution = name.replace("_", "-")
+        try:
+            found[distribution] = version(distribution)
+        except PackageNotFoundError:
+            continue
+    return found
