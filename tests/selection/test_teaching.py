@@ -109,7 +109,7 @@ def test_the_bias_divides_by_all_that_was_learned() -> None:
             gains.append(gain)
 
     options = attrs.evolve(SHARE, bias=1.0)
-    chosen = selection([Open(), Open(scale=0.5)], Spy(), 1, options)
+    chosen = selection([Open().claiming((2, 0.5)), Open(scale=0.5).claiming((2, 0.5))], Spy(), 1, options)
     for number in range(1, 60):
         _, ticket = chosen.ask()
         assert ticket.round.plays.tolist() == [number]
