@@ -1,8 +1,9 @@
 """Every check has a twin that breaks exactly its rule, and the sound ones break none.
 
-Also tests `checks/abilities.py`, `checks/cases.py`, `checks/environments.py`, `checks/experiments.py`,
-`checks/metas.py`, `checks/plays.py`, `checks/policies.py`, `checks/regrets.py`, `checks/rows.py`, `checks/rules.py`,
-`checks/states.py`, `checks/trial.py` and `checks/worlds.py`.
+Also tests `checks/abilities.py`, `checks/cases.py`, `checks/contests.py`, `checks/environments.py`,
+`checks/experiments.py`, `checks/guarantees.py`, `checks/metas.py`, `checks/plays.py`, `checks/policies.py`,
+`checks/regrets.py`, `checks/rows.py`, `checks/rules.py`, `checks/saving.py`, `checks/states.py`, `checks/trial.py` and
+`checks/worlds.py`.
 """
 
 from __future__ import annotations

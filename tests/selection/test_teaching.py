@@ -127,8 +127,7 @@ def test_late_and_abandoned_plays_are_shared_when_told() -> None:
     assert (chosen.blocks[0].player.state.means.pulls.sum(axis=1) == 9).all()
 
 
-def test_rows_do_not_depend_on_each_other() -> None:
-    """The same play in all rows gives the same state in all rows."""
+def test_a_base_beside_one_that_shares_learns_its_own_plays_alone() -> None:
     chosen = selection([Open(), EpsilonGreedy(c=1)], Uniform(), 3, SHARE)
     play(chosen, 90)
     for block in chosen.blocks:
