@@ -4,123 +4,24 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
-import attrs
 import numpy as np
 
-from corral_core.bounds import Bound, Term
+from corral_core.checks.contests import ROUNDS, Contest, MetaCase, draws
 from corral_core.checks.objects import fingerprint
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
-from corral_core.checks.streams import Streams, draw_by_rows
-from corral_core.checks.trial import named, unchanged
-from corral_core.metas.sampling import among
-from corral_core.protocols.meta import FeedbackKind, Meta, MetaProblem, NeedsBounds, Players
+from corral_core.checks.streams import draw_by_rows
+from corral_core.checks.trial import unchanged
+from corral_core.protocols.meta import FeedbackKind, NeedsBounds, Players, Restarts
 from corral_core.rows import Array
-from corral_core.selection.validation import choice_of, verdict_of
+from corral_core.selection.validation import check_quantities
+
+__all__ = ["METAS", "ROUNDS", "Contest", "MetaCase"]
 
 METAS = Checks()
 demand = METAS.demand
-ROUNDS = 20
 MANY = 2500  # rounds; enough to overflow exp() at usual rates
-SQRT = Bound(np.sqrt, (Term(1.0, 0.5),))
-
-
-@attrs.frozen(eq=False)
-class MetaCase:
-    """A meta-algorithm over bases with or without bounds."""
-
-    meta: Meta
-    bounded: bool
-    place: ClassVar[str] = ""  # it plays in no environment
-
-    @property
-    def label(self) -> str:
-        return f"{named(self.meta)} over bases {'with' if self.bounded else 'without'} bounds"
-
-    def contest(
-        self, rows: Sequence[int] = (0, 1, 2, 3, 4), bases: int = 3, horizon: int = ROUNDS, rng: Any = None
-    ) -> Contest:
-        bounds = ((SQRT,) if self.bounded else (None,)) * bases
-        problem = MetaProblem(bases=bases, horizon=horizon, delta=1 / (horizon + 1), bounds=bounds)
-        return Contest(self.meta, problem, rows, rng)
-
-
-class Contest:
-    """A meta-algorithm over bases that gain 1 with a probability that depends on row and base, else 0."""
-
-    def __init__(self, meta: Meta, problem: MetaProblem, rows: Sequence[int], rng: Any = None) -> None:
-        self.meta, self.problem, self.rows = meta, problem, len(rows)
-        self.luck = Streams.seeded(1, rows) if rng is None else rng
-        self.draws: Any = Streams.seeded(2, rows) if rng is None else rng
-        self.mean = self.luck.random((len(rows), problem.bases))
-        self.active = np.ones((problem.bases, len(rows)), dtype=bool)
-        self.state = meta.init(len(rows), problem)
-        self.history: list[tuple[Array, Array | None]] = []
-
-    def choose(self) -> tuple[Array, Array | None]:
-        before = among(self.active, self.chances)
-        choice = self.meta.choose(self.state, self.active.copy(), self.draws)
-        chosen, probability = choice_of(self.meta, choice, self.problem.bases, self.rows)
-        self.drawn_from = before
-        if probability is not None and not same(probability, self.chance_of(chosen)):
-            self.drawn_from = among(self.active, self.chances)  # `choose` may have changed them
-        return chosen, probability
-
-    def chance_of(self, chosen: Array) -> Array:
-        """The probability that each row's base had among the active ones at the last choice."""
-        found: Array = self.drawn_from[chosen, np.arange(self.rows)]
-        return found
-
-    @property
-    def chances(self) -> Array:
-        """The probabilities as selection uses them."""
-        found = self.meta.probabilities(self.state)
-        wanted = (self.problem.bases, self.rows)
-        if not isinstance(found, np.ndarray) or found.shape != wanted:
-            broken(f"probabilities must have the shape (bases, rows) = {wanted}, not {shown(found)}")
-        return found
-
-    def check_chances(self) -> None:
-        """Broken if the probabilities have the wrong shape."""
-        _ = self.chances
-
-    def round(self, gain: Array | None = None) -> tuple[Array, Array | None]:
-        """Choose, gain, update. Returns the chosen bases and their probabilities."""
-        chosen, probability = self.choose()
-        self.history.append((np.array(chosen), None if probability is None else np.array(probability)))
-        if gain is None:
-            uniform = self.luck.random((self.rows, 1))[:, 0]
-            gain = (uniform < self.mean[np.arange(self.rows), chosen]).astype(np.float64)
-        verdict = self.meta.update(self.state, chosen, probability, gain, self.active.copy())
-        verdict = verdict_of(self.meta, verdict, self.problem.bases, self.rows)
-        if verdict is not None and verdict.drop is not None:
-            self.drop(verdict.drop)
-        return chosen, probability
-
-    def drop(self, bases: Array) -> None:
-        """Deactivate these bases; the last active base of a row is never dropped."""
-        left = self.active & ~bases
-        self.active = np.where(left.any(axis=0), left, self.active)
-
-    def drop_in_places(self) -> None:
-        """Drop base 1 in every second row."""
-        bases = np.zeros_like(self.active)
-        bases[1, ::2] = True
-        self.drop(bases)
-
-    def run(self, rounds: int = ROUNDS) -> Contest:
-        for _ in range(rounds):
-            self.round()
-        return self
-
-
-def draws(case: MetaCase) -> bool:
-    """Whether the choice is random; a deterministic meta returns no probability."""
-    try:
-        return case.contest().choose()[1] is not None
-    except Exception:
-        return True
 
 
 # --- First: without these no other check can run ---------------------------------------------------------------------
@@ -136,9 +37,8 @@ def draws_have_rows_first(case: MetaCase) -> None:
 def shapes(case: MetaCase) -> None:
     """`choose` returns one base and probability per row, `probabilities` (bases, rows), `update` None or a Verdict."""
     contest = case.contest()
-    contest.check_chances()
-    contest.run()
-    contest.check_chances()
+    for _ in range(ROUNDS):
+        contest.round()
 
 
 @demand(first=True)
@@ -187,9 +87,9 @@ def arguments_are_left_alone(case: MetaCase) -> None:
     """`choose` and `update` write into nothing but the state."""
     contest = case.contest()
     for _ in range(ROUNDS):
-        active = contest.active.copy()
+        active = contest.active
         chosen, probability = case.meta.choose(contest.state, active, contest.draws)
-        given = {"chosen": chosen, "gain": contest.mean[:, 0].copy(), "active": active}
+        given = {"chosen": chosen, "gain": contest.gain(contest.mean[:, 0].copy()), "active": active}
         if probability is not None:
             given["probability"] = probability
         before = {name: np.array(array) for name, array in given.items()}
@@ -209,7 +109,7 @@ def update_credits_the_base_chosen(case: MetaCase) -> None:
 
     def state_after(chosen: Array, gain: float) -> bytes:
         state = copy.deepcopy(contest.state)
-        case.meta.update(state, chosen, probability, np.full(contest.rows, gain), contest.active.copy())
+        case.meta.update(state, chosen, probability, contest.gain(np.full(contest.rows, gain)), contest.active)
         return fingerprint(state)
 
     learns = state_after(chosen, 0.0) != state_after(chosen, 1.0)
@@ -225,6 +125,8 @@ def probabilities_sum_to_one(case: MetaCase) -> None:
         if number:
             contest.round()
         chances = contest.chances
+        if chances is None:
+            continue
         total = chances.sum(axis=0)
         if not (np.isfinite(chances).all() and (chances >= 0).all() and np.allclose(total, 1, rtol=0, atol=1e-9)):
             broken(f"after round {number} they are {shown(chances)} and sum to {shown(total)}")
@@ -232,21 +134,21 @@ def probabilities_sum_to_one(case: MetaCase) -> None:
 
 @demand(when=draws)
 def active_bases_have_a_chance(case: MetaCase) -> None:
-    """A meta that draws gives every active base a positive probability, also after other bases were dropped."""
+    """A meta that draws gives every active base a positive probability, also after bases were dropped or readmitted."""
     contest = case.contest()
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, 2 * ROUNDS + 1):
         if number == ROUNDS // 2:
             contest.drop_in_places()
         active = contest.active
         contest.round()
-        chances = contest.drawn_from[active]
-        if not (chances > 0).all():
+        chances = None if contest.drawn_from is None else contest.drawn_from[active]
+        if chances is not None and not (chances > 0).all():
             broken(f"at round {number} the active bases have the probabilities {shown(chances)}")
 
 
 @demand()
 def only_active_bases_are_chosen(case: MetaCase) -> None:
-    """A base that was dropped is never chosen."""
+    """A base that was dropped is never chosen; if it failed the base test, also not after the meta readmitted it."""
     contest = case.contest(rows=range(20)).run(5)
     for dropped in (0, 2):
         contest.drop(np.arange(3)[:, None] == np.full(20, dropped))
@@ -259,16 +161,18 @@ def only_active_bases_are_chosen(case: MetaCase) -> None:
 
 @demand()
 def probability_is_that_of_the_choice(case: MetaCase) -> None:
-    """`choose` and `probabilities` agree on the probability of the chosen base; without a draw it is one."""
+    """`choose` and `probabilities` agree on the probability of the chosen base; without a draw it is one or None."""
     contest = case.contest()
     for number in range(1, ROUNDS + 1):
         if number == ROUNDS // 2 and draws(case):
             contest.drop_in_places()
         everyone = contest.active.all()
         chosen, probability = contest.round()
+        if probability is None and contest.drawn_from is None:
+            continue
         stated = np.ones(contest.rows) if probability is None else probability
         if (everyone or probability is not None) and not same(stated, contest.chance_of(chosen)):
-            wanted = shown(contest.chance_of(chosen))
+            wanted = "None" if contest.drawn_from is None else shown(contest.chance_of(chosen))
             broken(f"at round {number} `choose` says {shown(probability)}, but `probabilities` says {wanted}")
 
 
@@ -281,12 +185,52 @@ def choices_follow_the_probabilities(case: MetaCase) -> None:
     """
     contest = case.contest(rows=range(4000), rng=np.random.default_rng(3)).run(5)
     chosen, _ = contest.round()
-    for rank, base in enumerate(contest.drawn_from.argsort(axis=0)[::-1], start=1):
+    ranked: Any = [] if contest.drawn_from is None else contest.drawn_from.argsort(axis=0)[::-1]
+    for rank, base in enumerate(ranked, start=1):
         chance = contest.chance_of(base)
         expected, spread = chance.sum(), np.sqrt((chance * (1 - chance)).sum())
         count = (chosen == base).sum()
         if abs(count - expected) > 5.5 * spread + 1e-6:
             broken(f"base number {rank} by probability was chosen in {count} of 4000 rows, not in {expected:.0f}")
+
+
+def silent(case: MetaCase) -> bool:
+    """Whether it says nothing about probabilities."""
+    return not draws(case) and case.contest().chances is None
+
+
+@demand(when=silent)
+def without_probabilities_nothing_is_drawn(case: MetaCase) -> None:
+    """A meta without probabilities makes the same choices whatever the generator gives."""
+    _compare(case.contest(seed=3).run(), case.contest().run(), [0, 1, 2, 3, 4], "played with other random numbers")
+
+
+# --- What it records, and steps --------------------------------------------------------------------------------------
+
+
+@demand()
+def recorded_is_what_records_names(case: MetaCase) -> None:
+    """`recorded` returns the quantities in `records`, under plain names, each (bases, rows) and finite."""
+    check_quantities(case.meta.records, "it")
+    contest = case.contest()
+    contest.check_recorded()
+    for number in range(1, ROUNDS + 1):
+        if number == ROUNDS // 2:
+            contest.drop_in_places()
+        contest.round()
+        contest.check_recorded()
+
+
+def by_step(case: MetaCase) -> bool:
+    """Whether it learns the gain of every step."""
+    return case.meta.per_step
+
+
+@demand(when=by_step)
+def any_number_of_steps(case: MetaCase) -> None:
+    """A meta with `per_step` learns rounds of any number of steps: one, two, or one per copy."""
+    for steps in (1, 2, 5):
+        case.contest(steps=steps).run()
 
 
 # --- Small and large -------------------------------------------------------------------------------------------------
@@ -306,7 +250,7 @@ def horizon_of_one(case: MetaCase) -> None:
     """With a horizon of one round it plays once."""
     contest = case.contest(horizon=1)
     contest.round()
-    if not np.isfinite(contest.chances).all():
+    if not contest.finite:
         broken(f"after a horizon of one round the probabilities are {shown(contest.chances)}")
 
 
@@ -318,7 +262,7 @@ def extreme_gains_are_survived(case: MetaCase) -> None:
         contest = case.contest(rows=[0, 1], horizon=MANY)
         for number in range(1, MANY + 1):
             contest.round(np.full(contest.rows, gain))
-            if number % 100 == 0 and not np.isfinite(contest.chances).all():
+            if number % 100 == 0 and not contest.finite:
                 broken(f"after {number} gains of {gain} the probabilities are {shown(contest.chances)}")
 
 
@@ -329,6 +273,8 @@ DECLARED: dict[str, tuple[Any, ...]] = {
     "needs_bounds": get_args(NeedsBounds),
     "player": get_args(Players),
     "feedback": get_args(FeedbackKind),
+    "per_step": (True, False),
+    "restarts": get_args(Restarts),
 }
 
 

@@ -1,4 +1,4 @@
-"""A sound meta-algorithm, and for every check one that breaks that rule and no other."""
+"""For every check of meta-algorithms one that breaks that rule and no other."""
 
 from __future__ import annotations
 
@@ -6,64 +6,19 @@ import math
 from typing import Any, ClassVar
 
 import attrs
+import broken_choices
 import numpy as np
+import sound_metas
 from breaking import rules
+from sound_metas import Sound, SoundAndSure
 
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols.meta import Meta, Verdict
-from corral_core.protocols.parameters import parameter
+from corral_core.protocols.meta import Verdict
 from corral_core.rows import Array
 
+SOUND = sound_metas.SOUND
 BROKEN, breaks = rules()
-
-
-@attrs.define(eq=False)
-class State:
-    total: Array  # (bases, rows), of gains
-    sampled: Array
-
-
-@attrs.frozen
-class Sound(Meta):
-    """Exponential weights of the gains, mixed with uniform play."""
-
-    name: ClassVar[str] = "sound"
-
-    rate: float = parameter(0.3, help="of learning")
-
-    def init(self, rows: int, problem: Any) -> Any:
-        total = np.zeros((problem.bases, rows))
-        return State(total, self.weights(total))
-
-    def weights(self, total: Array) -> Array:
-        weights = np.exp(self.rate * (total - total.max(axis=0)))
-        return np.asarray(0.8 * weights / weights.sum(axis=0) + 0.2 / len(total))
-
-    def choose(self, state: Any, active: Array, rng: Any) -> Any:
-        state.sampled = among(active, state.sampled)
-        return draw(state.sampled, rng)
-
-    def update(self, state: Any, chosen: Array, probability: Any, gain: Array, active: Array) -> Any:
-        state.total[chosen, np.arange(len(chosen))] += gain
-        state.sampled = self.weights(state.total)
-
-    def probabilities(self, state: Any) -> Array:
-        found: Array = state.sampled
-        return found
-
-
-@attrs.frozen
-class SoundAndSure(Sound):
-    """The base of the largest total gain: no draw, no probability."""
-
-    name: ClassVar[str] = "sound-and-sure"
-
-    def choose(self, state: Any, active: Array, rng: Any) -> Any:
-        return np.where(active, state.total, -np.inf).argmax(axis=0), None
-
-    def probabilities(self, state: Any) -> Array:
-        best = state.total.argmax(axis=0)
-        return np.asarray(np.arange(len(state.total))[:, None] == best, dtype=float)
+BROKEN |= broken_choices.BROKEN
 
 
 @breaks("draws-have-rows-first")
@@ -272,6 +227,3 @@ class StateComesBackFresh(Sound):
 
     def from_arrays(self, state: Any, arrays: Any) -> Any:
         return state
-
-
-SOUND = (Sound, SoundAndSure)
