@@ -10,6 +10,7 @@ from typing import Any
 
 from corral_core.checks.environments import ENVIRONMENTS, EnvironmentCase
 from corral_core.checks.experiments import EXPERIMENTS, ExperimentCase
+from corral_core.checks.guarantees import GUARANTEES
 from corral_core.checks.metas import METAS, MetaCase
 from corral_core.checks.plays import PLAYS
 from corral_core.checks.policies import POLICIES
@@ -34,7 +35,7 @@ Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 CHECKS: dict[type[Any], Checks] = {
     BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES, *SLOPES]),
     EnvironmentCase: Checks([*ENVIRONMENTS, *REGRETS]),
-    MetaCase: METAS,
+    MetaCase: Checks([*METAS, *GUARANTEES]),
     ExperimentCase: EXPERIMENTS,
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 from breaking import rules
 
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols.meta import Meta, Verdict
+from corral_core.protocols.meta import Condition, Guarantee, Meta, Verdict
 from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
@@ -250,4 +250,78 @@ class SaysWhatItIs(Sound):
     feedback: ClassVar[str] = "sometimes"
 
 
-SOUND = (Sound, SoundAndSure)
+@attrs.frozen
+class SoundAndPledged(Sound):
+    """It needs no horizon, and states a guarantee."""
+
+    name: ClassVar[str] = "sound-and-pledged"
+    needs_horizon: ClassVar[bool] = False
+
+    def guarantee(self, told: Any) -> Any:
+        return Guarantee(
+            source="a lemma",
+            formula="M c T^alpha",
+            order=lambda term, rounds: told.bases * term.c * rounds**term.alpha,
+            requires={"player": "plain", "bias": 0.0},
+            conditions=(Condition("the rate is at most 1", self.rate <= 1),),
+        )
+
+
+@breaks("guarantee-has-an-order")
+class GuaranteeHasAnOrder(SoundAndPledged):
+    """Its order is zero at one round."""
+
+    def guarantee(self, told: Any) -> Any:
+        return attrs.evolve(super().guarantee(told), order=lambda term, rounds: term.c * math.log(rounds))
+
+
+@breaks("guarantee-has-an-order")
+class GuaranteeInWords(SoundAndPledged):
+    """States it as a sentence."""
+
+    def guarantee(self, told: Any) -> Any:
+        return "regret is small"
+
+
+@breaks("guarantee-has-an-order")
+class GuaranteeOfTheHorizon(SoundAndPledged):
+    """Has an order only if it is told a horizon, which it says it does not need."""
+
+    def guarantee(self, told: Any) -> Any:
+        return attrs.evolve(super().guarantee(told), order=lambda term, rounds: term.c * math.sqrt(told.rounds))
+
+
+@breaks("guarantee-says-what-it-requires")
+class GuaranteeSaysWhatItRequires(SoundAndPledged):
+    """Requires a player that does not exist."""
+
+    def guarantee(self, told: Any) -> Any:
+        return attrs.evolve(super().guarantee(told), requires={"player": "smoothed"})
+
+
+@breaks("guarantee-says-what-it-requires")
+class GuaranteeOfAnUnknownOption(SoundAndPledged):
+    """Requires an option that does not exist."""
+
+    def guarantee(self, told: Any) -> Any:
+        return attrs.evolve(super().guarantee(told), requires={"smoothing": True})
+
+
+@breaks("guarantee-says-what-it-requires")
+class GuaranteeWithBareConditions(SoundAndPledged):
+    """Its conditions are sentences."""
+
+    def guarantee(self, told: Any) -> Any:
+        return attrs.evolve(super().guarantee(told), conditions=("the rate is at most 1",))
+
+
+@breaks("unknown-horizon")
+class UnknownHorizon(SoundAndPledged):
+    """Divides by a horizon that it says it does not need."""
+
+    def init(self, rows: int, problem: Any) -> Any:
+        1 / problem.horizon
+        return super().init(rows, problem)
+
+
+SOUND = (Sound, SoundAndSure, SoundAndPledged)
