@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from corral_core.checks import CHECKS, Broken, ConformanceWarning
-from corral_core.checks.metas import MetaCase
+from corral_core.checks.contests import MetaCase
 from corral_core.errors import CorralError
 from corral_core.metas.uniform import Uniform
 from corral_core.testing import conformance

@@ -9,9 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from corral_core.checks.abilities import ABILITIES
+from corral_core.checks.contests import MetaCase
 from corral_core.checks.environments import ENVIRONMENTS, EnvironmentCase
 from corral_core.checks.experiments import EXPERIMENTS, ExperimentCase
-from corral_core.checks.metas import METAS, MetaCase
+from corral_core.checks.guarantees import GUARANTEES
+from corral_core.checks.metas import METAS
 from corral_core.checks.plays import PLAYS
 from corral_core.checks.policies import POLICIES
 from corral_core.checks.regrets import REGRETS
@@ -36,7 +38,7 @@ Case = BaseCase | EnvironmentCase | MetaCase | ExperimentCase
 CHECKS: dict[type[Any], Checks] = {
     BaseCase: Checks([*PLAYS, *ROWS, *POLICIES, *STATES, *ABILITIES, *SAVING, *SLOPES]),
     EnvironmentCase: Checks([*ENVIRONMENTS, *REGRETS]),
-    MetaCase: Checks([*METAS, *META_SAVING]),
+    MetaCase: Checks([*METAS, *GUARANTEES, *META_SAVING]),
     ExperimentCase: EXPERIMENTS,
 }
 

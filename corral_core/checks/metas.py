@@ -17,8 +17,6 @@ from corral_core.protocols.meta import FeedbackKind, NeedsBounds, Players, Resta
 from corral_core.rows import Array
 from corral_core.selection.validation import check_quantities
 
-__all__ = ["METAS", "ROUNDS", "Contest", "MetaCase"]
-
 METAS = Checks()
 demand = METAS.demand
 MANY = 2500  # rounds; enough to overflow exp() at usual rates

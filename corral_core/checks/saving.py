@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corral_core.bases.lift import Lifted, saves_state
-from corral_core.checks.metas import ROUNDS, Contest, MetaCase
+from corral_core.checks.contests import ROUNDS, Contest, MetaCase
 from corral_core.checks.rules import Checks, broken, shown
 from corral_core.checks.trial import TURNS, BaseCase
 from corral_core.errors import CorralError

@@ -178,8 +178,9 @@ def _print_promise(point: Point, promise: Promise) -> None:
         say(f"{marks[condition.holds]} {condition.text}", "    ", " " * 13)
     if not promise.holds:
         bounded = all(curve.told(point.problem).bounds)
-        more = "the preset theory enables what it can" if bounded else "the preset theory refuses bases without a bound"
-        say(f"So the theorem does not apply to this experiment; {more}.", "  ")
+        does = "enables what it can" if bounded else "refuses bases without a bound"
+        more = f"; the preset theory {does}" if promise.off else ""
+        say(f"So the theorem does not apply to this experiment{more}.", "  ")
     if promise.vacuous:
         say(
             f"Vacuous at this horizon: with literal bounds the theorem allows more than {number(promise.most)}, the "

@@ -51,6 +51,7 @@ class Promise:
     cases: tuple[Case, ...]
     most: float  # the regret of losing everything at every play
     conditions: tuple[Condition, ...]
+    off: bool  # whether some of these conditions fail because of an option
 
     @property
     def holds(self) -> bool:
@@ -108,6 +109,7 @@ def _promise(point: Point, curve: Curve, meta: Meta, told: MetaProblem, stated: 
         cases=tuple(Case(tuple(labels), *values) for values, labels in cases.items()),
         most=point.horizon * (high - low),
         conditions=tuple(_conditions(point, curve, meta, told, stated)),
+        off=any(not condition.holds for condition in _required(stated.requires, curve.options, meta, point.problem)),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 import broken_choices
+import broken_guarantees
 import numpy as np
 import sound_metas
 from breaking import rules
@@ -18,7 +19,7 @@ from corral_core.rows import Array
 
 SOUND = sound_metas.SOUND
 BROKEN, breaks = rules()
-BROKEN |= broken_choices.BROKEN
+BROKEN |= broken_choices.BROKEN | broken_guarantees.BROKEN
 
 
 @breaks("draws-have-rows-first")

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from corral_core.metas.sampling import among, draw
-from corral_core.protocols.meta import Meta, Verdict
+from corral_core.protocols.meta import Condition, Guarantee, Meta, Verdict
 from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
 
@@ -104,4 +104,21 @@ class SoundAndWavering(Sound):
         return Verdict(drop=lowest) if state.rounds % 3 == 0 else None
 
 
-SOUND = (Sound, SoundAndSure, SoundAndSilent, SoundByStep, SoundAndWavering)
+@attrs.frozen
+class SoundAndPledged(Sound):
+    """It needs no horizon, and states a guarantee."""
+
+    name: ClassVar[str] = "sound-and-pledged"
+    needs_horizon: ClassVar[bool] = False
+
+    def guarantee(self, told: Any) -> Any:
+        return Guarantee(
+            source="a lemma",
+            formula="M c T^alpha",
+            order=lambda term, rounds: told.bases * term.c * rounds**term.alpha,
+            requires={"player": "plain", "bias": 0.0},
+            conditions=(Condition("the rate is at most 1", self.rate <= 1),),
+        )
+
+
+SOUND = (Sound, SoundAndSure, SoundAndSilent, SoundByStep, SoundAndWavering, SoundAndPledged)

@@ -17,8 +17,8 @@ import pytest
 
 from corral_core.checks import CHECKS, cases_of, check_all, checks_of
 from corral_core.checks.cases import ExperimentCase, expectations
+from corral_core.checks.contests import MetaCase
 from corral_core.checks.environments import EnvironmentCase
-from corral_core.checks.metas import MetaCase
 from corral_core.checks.rules import Outcome, judged, out_of_date
 from corral_core.checks.trial import BaseCase
 from corral_core.checks.worlds import Small

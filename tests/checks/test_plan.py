@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corral_core.checks import CHECKS
-from corral_core.checks.metas import MetaCase
+from corral_core.checks.contests import MetaCase
 from corral_core.checks.names import subjects_of
 from corral_core.checks.plan import LISTED, check_selection, jobs_of
 from corral_core.errors import CorralError

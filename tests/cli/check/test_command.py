@@ -17,7 +17,7 @@ import pytest
 
 from corral_core import cli
 from corral_core.checks import CHECKS
-from corral_core.checks.metas import MetaCase
+from corral_core.checks.contests import MetaCase
 from corral_core.checks.names import subjects_of
 from corral_core.registry.discovery import Plugins
 from corral_core.registry.known import PROVIDED

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from corral_core.checks import CHECKS
-from corral_core.checks.metas import MetaCase
+from corral_core.checks.contests import MetaCase
 from corral_core.cli.check.progress import BETWEEN_LINES, Meter
 
 
