@@ -135,5 +135,5 @@ def _late(case: MetaCase, moment: int, saves: bool) -> Contest:
         file.seek(0)
         fresh = case.contest().state
         contest.state = case.meta.from_arrays(fresh, dict(np.load(file, allow_pickle=False)))
-    case.meta.update(contest.state, *late, contest.mean[:, 0].copy(), contest.active.copy())
+    case.meta.update(contest.state, *late, contest.gain(contest.mean[:, 0].copy()), contest.active)
     return contest.run(ROUNDS - moment)

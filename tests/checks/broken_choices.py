@@ -29,7 +29,11 @@ class TrustsItsReadmissions(SoundAndWavering):
     """Takes a base that it readmitted for active, although it failed the base test."""
 
     def choose(self, state: Any, active: Array, rng: Any) -> Any:
-        return super().choose(state, active | (state.rounds % 3 == 1 and state.rounds > 1), rng)
+        readmitted = state.rounds % 3 == 1 and state.rounds > 1
+        return np.where(active | readmitted, state.total, -np.inf).argmax(axis=0), None
+
+    def probabilities(self, state: Any) -> Any:
+        return None
 
 
 @breaks("active-bases-have-a-chance")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corral_core.checks import CHECKS
-from corral_core.checks.contests import MetaCase
+from corral_core.checks import checks_of
 from corral_core.checks.names import subjects_of
 from corral_core.checks.plan import LISTED, check_selection, jobs_of
 from corral_core.errors import CorralError
@@ -16,7 +15,8 @@ from corral_core.errors import CorralError
 def test_all_checks_of_all_cases_unless_some_are_asked_for() -> None:
     jobs = jobs_of("uniform", 0, UNIFORM)
     assert [job.number for job in jobs] == [0, 1]
-    assert [[check.name for check in job.checks] for job in jobs] == [[check.name for check in CHECKS[MetaCase]]] * 2
+    checks = [[check.name for check in checks_of(case) if check.applies_to(case)] for case in UNIFORM.cases]
+    assert [[check.name for check in job.checks] for job in jobs] == checks
     (job,) = jobs_of("uniform", 0, UNIFORM, only=["single-row"], within="Without")
     assert (job.number, [check.name for check in job.checks]) == (1, ["single-row"])
     assert job.case is UNIFORM.cases[1]
