@@ -31,6 +31,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_adapters.libraries import algorithm_name, arms_in, chances, library, reason, seen, table
+from corral_adapters.objects import filled, known
 from corral_core import Array, CorralError, Lifted, Problem, parameter
 from corral_core.parsing import check_keys, shown
 from corral_core.suggestions import suggestion
@@ -217,6 +218,19 @@ class MabWiserLearner:
                     policy, name, {arm: dict(each) if isinstance(each, dict) else each for arm, each in value.items()}
                 )
         return other
+
+    def to_state(self) -> dict[str, Any]:
+        """What the policy knows, as plain values."""
+        fitted = bool(self.mab._is_initial_fit)
+        return {"fitted": fitted, "untried": list(self.untried), "policy": known(self.mab._imp, self.who)}
+
+    def from_state(self, state: dict[str, Any]) -> None:
+        for model in getattr(self.mab._imp, "arm_to_model", {}).values():
+            if model.scale:  # fitting makes it
+                model.scaler = library("sklearn.preprocessing", "mabwiser").StandardScaler()
+        filled(self.mab._imp, state["policy"])
+        self.mab._is_initial_fit, self.untried = state["fitted"], tuple(state["untried"])
+        self._share_generator()
 
     def _contexts(self, context: Any) -> Any:
         return np.asarray(context, dtype=np.float64)[None] if self.mab.is_contextual else None

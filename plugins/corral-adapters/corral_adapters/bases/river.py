@@ -31,6 +31,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_adapters.libraries import algorithm_name, arms_in, chances, library, reason, seen, table
+from corral_adapters.objects import filled, known
 from corral_core import Array, CorralError, Lifted, Problem, parameter
 from corral_core.parsing import check_keys, shown
 from corral_core.suggestions import suggestion
@@ -238,10 +239,10 @@ class RiverLearner:
         return chances(shares, len(self.arms))
 
     def renew(self, arms: Array) -> None:
-        for known in vars(self.policy).values():
-            if isinstance(known, dict):
+        for table_of_arms in vars(self.policy).values():
+            if isinstance(table_of_arms, dict):
                 for arm in arms.tolist():
-                    known.pop(arm, None)
+                    table_of_arms.pop(arm, None)
         self._settle(np.zeros(self.dimension) if self.contextual else None)
 
     def learn(self, context: Any, action: Any, reward: float) -> None:
@@ -266,6 +267,14 @@ class RiverLearner:
                 if isinstance(value, dict):
                     setattr(other.policy, name, value.copy())
         return other
+
+    def to_state(self) -> dict[str, Any]:
+        """What the policy knows, as plain values."""
+        state: dict[str, Any] = known(self.policy, self.who)
+        return state
+
+    def from_state(self, state: dict[str, Any]) -> None:
+        filled(self.policy, state)
 
     def _settle(self, context: Any, available: list[int] | None = None) -> None:
         """Pull once so that the policy stores what it stores at a pull; acting then changes nothing."""
