@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import corral_core
+from corral_core.cli.abilities import abilities
 from corral_core.cli.application import command_line
 from corral_core.cli.describe import import_line, needs, parameter_rows
 from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered
@@ -212,7 +213,10 @@ def catalogue_page(registry: Registry) -> str:
         "Everything that the core and the plugins of this repository provide. `corral describe NAME` shows the same "
         "for anything that is installed, with its source. A parameter whose default is *from the environment* is taken "
         "from the problem that is played, unless you set it. Bases that differ only in *knobs* advance together. In "
-        "bounds, s counts the plays of the base."
+        "bounds, s counts the plays of the base. The columns of a base say whether arms may be unavailable (*masks*), "
+        "whether it uses features of the arms that change from play to play (*contexts*) or one context for all arms "
+        "(*shared contexts*), learns from the plays of other bases (*sharing*), can be saved with a live selection "
+        "(*saving*) and can forget an arm that is replaced (*renewing*); *some*: it depends on its parameters."
     )
     parts = []
     for record in registry.plugins.records():
@@ -232,10 +236,12 @@ def _kind(registry: Registry, kind: Kind, entries: Sequence[Registered]) -> Iter
     if kind == "engine":
         yield table(("name", "summary"), [(code(each.name), plain(each.summary)) for each in entries])
         return
-    yield table(
-        ("name", "summary"),
-        [(f"[{code(each.name)}]({anchor(f'{kind} {each.name}')})", plain(each.summary)) for each in entries],
-    )
+    rows = [(f"[{code(each.name)}]({anchor(f'{kind} {each.name}')})", plain(each.summary)) for each in entries]
+    columns: list[dict[str, str]] = [{} for _ in entries]
+    if kind == "base":
+        columns = [dict(abilities(registry.load(kind, each.qualified))) for each in entries]
+    cells = [("" if has == "no" else has for has in found.values()) for found in columns]
+    yield table(("name", "summary", *columns[0]), [(*row, *more) for row, more in zip(rows, cells, strict=True)])
     for entry in entries:
         yield from _thing(registry, entry)
 

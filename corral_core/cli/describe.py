@@ -45,6 +45,7 @@ def describe(
 
 
 def _describe_class(entry: Registered) -> None:
+    from corral_core.cli.abilities import abilities
     from corral_core.registry.names import get_registry
     from corral_core.terminal import say, say_paragraphs
 
@@ -56,6 +57,9 @@ def _describe_class(entry: Registered) -> None:
     if entry.kind == "base":
         print()
         say(f"Bound U(s, delta): {cls.formula}", following="  ")
+        if found := abilities(cls):
+            has = [f"{name} (some)" if each == "some" else name for name, each in found.items() if each != "no"]
+            say(f"Abilities: {', '.join(has) or 'none'}", following="  ")
     if entry.kind == "meta":
         print()
         say(f"Needs: {'; '.join(needs(cls))}", following="  ")
