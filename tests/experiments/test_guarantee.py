@@ -1,4 +1,7 @@
-"""What the theorem promises for an experiment, and which precondition fails when one is broken."""
+"""What the theorem promises for an experiment, and which precondition fails when one is broken.
+
+Also tests `metas/theorem.py`.
+"""
 
 from __future__ import annotations
 

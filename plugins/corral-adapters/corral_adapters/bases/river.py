@@ -179,7 +179,7 @@ class Drawn(random.Random):
 CHOOSES = ("BayesUCB", "EpsilonGreedy", "Exp3", "LinUCBDisjoint", "RandomPolicy", "UCB")
 
 
-class Asked:
+class Chooser:
     """Stands in for a generator, to see among which arms a policy chooses. It does not explore, because it draws 1."""
 
     def __init__(self) -> None:
@@ -226,7 +226,7 @@ class RiverLearner:
 
     def action_probabilities(self, context: Any) -> Array | None:
         """From what the policy would draw; None if this is more than a choice among arms."""
-        policy, asked = self.policy, Asked()
+        policy, asked = self.policy, Chooser()
         if not self.known or type(policy).__name__ not in CHOOSES:
             return None
         arm = int(self._pulled(context, asked))
