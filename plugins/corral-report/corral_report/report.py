@@ -204,7 +204,8 @@ def _pictures(page: Page, point: ShownPoint, what: str, after: str, rates: bool)
             _draw(
                 page,
                 partial(figures.recorded_figure, result, name),
-                f"Mean {words} of each base, as {result.curve.name} records them, over time.",
+                f"{words.capitalize()} of each base, as {result.curve.name} records them: "
+                "the mean over replicates, over time.",
                 f"Mean {words} {after}: {'; '.join(f'{label} {known(float(mean))}' for label, mean in pairs)}.",
             )
     if metas:
