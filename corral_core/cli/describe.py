@@ -187,7 +187,7 @@ def _print_promise(point: Point, promise: Promise) -> None:
         say(f"So the theorem does not apply to this experiment{more}.", "  ")
     if promise.vacuous:
         say(
-            f"Vacuous at this horizon: with literal bounds the theorem allows more than {number(promise.most)}, the "
+            f"Vacuous at this horizon: with literal bounds the theorem allows {number(promise.most)} or more, the "
             "regret of losing everything at every play.",
             "  ",
         )
