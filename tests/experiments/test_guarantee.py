@@ -65,6 +65,7 @@ def test_the_theory_preset_meets_every_precondition_that_can_be_checked(meta: st
     assert any("restart" in condition.text for condition in found.conditions) == (meta == "corral")
 
 
+SHARED = "every base learns only from its own plays"
 SMOOTHED = "bases are smoothed"
 BIAS = "the bias U_j(s)/s is subtracted from the gain"
 TEST = "the base test is on"
@@ -76,6 +77,7 @@ LITERAL = "bias and base test use literal bounds"
     ("changes", "fails"),
     [
         ({"preset": "practice"}, [SMOOTHED, BIAS, TEST, RESTART]),
+        ({"preset": "practice", "options": {"share": True}}, [SHARED, SMOOTHED, BIAS, TEST, RESTART]),
         ({"preset": "paper"}, [BIAS, TEST, RESTART]),
         ({"options": {"bias": 0.5}}, [BIAS]),
         ({"options": {"base_test": False}}, [TEST]),

@@ -113,3 +113,20 @@ def test_where_nobody_knows_the_regret_the_reward_stands() -> None:
     assert summary["mean_reward"] == pytest.approx(reward.mean())
     assert summary["standard_error"] == pytest.approx(reward.std(ddof=1) / math.sqrt(6))
     assert (summary["replicates"], summary["seconds"]) == (6, 3.0)
+
+
+@pytest.mark.parametrize("world", ["arms", "features"])
+def test_equal_bases_that_share_every_play_are_one_base(world: str) -> None:
+    """Whoever plays, both know what one would know that had played alone: the same actions, and the same bits."""
+    arms = {"name": "bernoulli-arms", "means": [0.5, 0.4, 0.6]}, [{"name": "ucb"}, {"name": "ucb", "scale": 1.0}]
+    features = {"name": "linear-arms", "arms": 6}, [{"name": "linucb"}, {"name": "linucb", "scale": 1.0}]
+    environment, bases = arms if world == "arms" else features
+    changes = {"environment": environment, "bases": bases, "meta": {"name": "uniform"}, "compare": {"alone": "plain"}}
+    finals = {}
+    for share in (False, True):
+        point = small(**changes, horizon=300, preset="practice", options={"share": share})
+        played = run_experiment(Experiment([point]), engine="serial")
+        finals[share] = {result.curve.name: result.final.tolist() for result in played}
+    together, *alone = finals[True].values()
+    assert together == alone[0] == alone[1]
+    assert finals[False]["uniform"] != together
