@@ -23,7 +23,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import corral_core
 from corral_core.cli.abilities import abilities
 from corral_core.cli.application import command_line
-from corral_core.cli.describe import import_line, needs, parameter_rows
+from corral_core.cli.describe import gives, import_line, needs, parameter_rows
 from corral_core.registry.discovery import KINDS, Kind, Plugins, Registered
 from corral_core.registry.names import Registry
 
@@ -254,7 +254,7 @@ def _thing(registry: Registry, entry: Registered) -> Iterator[str]:
     if entry.kind == "base":
         yield wrap(f"Bound U(s, delta): {plain(cls.formula)}")
     if entry.kind == "meta":
-        yield wrap(f"Needs {'; '.join(needs(cls))}.")
+        yield wrap(f"Needs {'; '.join(needs(cls))}. It {' and '.join(gives(cls))}.")
     if rows := parameter_rows(cls):
         defaults = ("required", "from the environment", "none")
         yield table(

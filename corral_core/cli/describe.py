@@ -63,6 +63,7 @@ def _describe_class(entry: Registered) -> None:
     if entry.kind == "meta":
         print()
         say(f"Needs: {'; '.join(needs(cls))}", following="  ")
+        say(f"Gives: {'; '.join(gives(cls))}", following="  ")
     text = inspect.getdoc(inspect.getmodule(cls)) or inspect.getdoc(cls)
     if text:
         print()
@@ -89,6 +90,19 @@ def needs(meta: Any) -> list[str]:
         bounds[meta.needs_bounds],
         f"{meta.player} players",
         f"{meta.feedback} feedback",
+        *(["the gain of every step"] if meta.per_step else []),
+        *(["bases that restart"] if meta.restarts == "required" else []),
+    ]
+
+
+def gives(meta: Any) -> list[str]:
+    """What a meta-algorithm tells about itself."""
+    from corral_core.protocols.meta import Meta
+
+    states = meta.guarantee is not Meta.guarantee
+    return [
+        f"records {' and '.join(meta.records)}" if meta.records else "records nothing",
+        "states a guarantee" if states else "states no guarantee",
     ]
 
 

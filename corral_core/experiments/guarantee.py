@@ -25,7 +25,7 @@ from corral_core.protocols.meta import Condition, Guarantee, Meta, MetaProblem
 from corral_core.protocols.parameters import fitted_names
 from corral_core.protocols.problem import Problem
 from corral_core.selection.judge import variance_proxy
-from corral_core.selection.options import Options
+from corral_core.selection.options import PRESETS, Options
 from corral_core.selection.setup import units
 from corral_core.simulation.curve import Curve
 
@@ -51,7 +51,7 @@ class Promise:
     cases: tuple[Case, ...]
     most: float  # the regret of losing everything at every play
     conditions: tuple[Condition, ...]
-    off: bool  # whether some of these conditions fail because of an option
+    off: bool  # whether the preset theory has options that are missing
 
     @property
     def holds(self) -> bool:
@@ -109,7 +109,10 @@ def _promise(point: Point, curve: Curve, meta: Meta, told: MetaProblem, stated: 
         cases=tuple(Case(tuple(labels), *values) for values, labels in cases.items()),
         most=point.horizon * (high - low),
         conditions=tuple(_conditions(point, curve, meta, told, stated)),
-        off=any(not condition.holds for condition in _required(stated.requires, curve.options, meta, point.problem)),
+        off=any(
+            getattr(curve.options, name, None) != wanted == getattr(PRESETS["theory"], name, None)
+            for name, wanted in {"share": False, **stated.requires}.items()
+        ),
     )
 
 
@@ -125,7 +128,7 @@ def _conditions(point: Point, curve: Curve, meta: Meta, told: MetaProblem, state
     if point.problem.renewable:
         yield Condition("arms are never replaced by new ones", False)
     yield Condition("contexts are drawn independently from one distribution", None)
-    yield Condition("some base is adapted: its bound holds in this environment", None)
+    yield _adapted(curve, told, point.problem)
 
 
 WORDS: dict[tuple[str, Any], str] = {
@@ -196,6 +199,30 @@ def _of_bases(curve: Curve, meta: Meta, told: MetaProblem) -> Iterator[Condition
 def _delta(base: Base) -> float | None:
     """The failure probability that a base plays with; None if it has none."""
     return getattr(base, "delta", None) if "delta" in fitted_names(base) else None
+
+
+def _adapted(curve: Curve, told: MetaProblem, problem: Problem) -> Condition:
+    """Whose bound cannot hold, because the base was told of a milder problem. Of the others nobody knows."""
+    named = zip(curve.labels, curve.bases, told.bounds, strict=True)
+    stated = [(label, base) for label, base, bound in named if bound is not None and base.claimed is None]
+    unfit = [f"not {label}: {milder}" for label, base in stated if (milder := _milder(base, problem))]
+    none_left = bool(unfit) and len(unfit) == len(curve.bases)
+    return Condition(
+        f"some base is adapted: its bound holds in this environment{_listed(unfit)}", False if none_left else None
+    )
+
+
+HARDER = {"noise": 1, "high": 1, "step_high": 1, "low": -1, "step_low": -1}  # the sign in which a problem gets harder
+
+
+def _milder(base: Base, problem: Problem) -> str:
+    """What a base assumes of rewards although the problem is harder; empty if there is nothing."""
+    fitted = fitted_names(base)
+    for name, sign in HARDER.items():
+        ours, theirs = getattr(base, name, None), getattr(problem, name)
+        if name in fitted and ours is not None and theirs is not None and sign * ours < sign * theirs:
+            return f"{name} {ours:.4g} instead of {theirs:.4g}"
+    return ""
 
 
 def _noise(point: Point) -> Iterator[Condition]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
-from corral_core.parsing import shown
+from corral_core.parsing import convert, shown
 from corral_core.protocols.base import Base
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.meta import Meta
@@ -99,6 +99,9 @@ def try_out(
     for thing in (environment, *(bases if isinstance(bases, Sequence) else [bases]), meta):
         if isinstance(thing, type):
             raise CorralError(f"try_out takes instances: write {thing.__name__}(), not {thing.__name__}")
+    for name, number in {"horizon": horizon, "rows": rows}.items():
+        if convert(number, int, f"try_out: {name}") < 1:
+            raise CorralError(f"try_out: {name} must be at least 1, not {number}")
     environment = environment.at_horizon(horizon)
     problem = attrs.evolve(environment.problem, horizon=horizon, delta=1 / max(horizon, 2))
     bases = [bases] if isinstance(bases, Base) else bases

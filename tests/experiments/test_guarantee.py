@@ -136,6 +136,35 @@ def test_a_delta_of_its_own_is_named_with_its_base(meta: str) -> None:
     assert failing(promise(bases=[{"name": "ucb", "delta": 5e-05}, {"name": "ucb1"}])) == []
 
 
+ADAPTED = "some base is adapted: its bound holds in this environment"
+
+
+@pytest.mark.parametrize(
+    ("own", "text"),
+    [
+        ({"noise": 0.1}, "noise 0.1 instead of 0.5"),
+        ({"high": 0.6}, "high 0.6 instead of 1"),
+        ({"low": 0.3}, "low 0.3 instead of 0"),
+        ({"noise": 0.7, "low": -1, "high": 2}, None),
+    ],
+)
+def test_a_base_that_assumes_a_milder_problem_is_not_adapted(own: dict[str, float], text: str | None) -> None:
+    """One such base is named; if there is no other, the condition fails."""
+    mild = {"name": "ucb", **own}
+    several = promise(bases=[{"name": "ucb"}, mild]).conditions[-1]
+    alone = promise(bases=[mild]).conditions[-1]
+    label = f"ucb({', '.join(f'{name}={value}' for name, value in own.items())})"
+    assert several == Condition(f"{ADAPTED} (not {label}: {text})" if text else ADAPTED, None)
+    assert alone == Condition(f"{ADAPTED} (not ucb: {text})" if text else ADAPTED, False if text else None)
+
+
+def test_the_preset_theory_is_only_named_if_it_has_what_is_missing() -> None:
+    assert promise(preset="paper").off
+    assert promise(options={"bound": "shape"}).off
+    assert not promise(delta=0.011).off
+    assert not promise().off
+
+
 def test_a_bound_that_is_claimed_is_assumed_whatever_the_delta() -> None:
     bases = [{"name": "ucb", "delta": 0.9, "bound": {"c": 500, "alpha": 0.5}}, {"name": "ucb1"}]
     found = promise(bases=bases)

@@ -5,6 +5,8 @@ Also tests `simulation/curve.py` and `simulation/record.py`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from corral_heavytail import Tofu
 from corral_linucb import LinUcb, NestedDimension
 from corral_mab import BernoulliArms, Ucb
 
+from corral_core.errors import CorralError
 from corral_core.metas.original_corral import OriginalCorral
 from corral_core.metas.uniform import Uniform
 from corral_core.protocols.meta import Meta
@@ -19,6 +22,7 @@ from corral_core.selection.options import PRESETS
 from corral_core.simulation.curve import Curve
 from corral_core.simulation.memory import bytes_per_row
 from corral_core.simulation.record import TYPES, Record, Recorder, record_bytes, shapes
+from corral_core.simulation.simulate import try_out
 
 
 def test_memory_follows_the_policies_that_a_base_leaves() -> None:
@@ -93,3 +97,17 @@ def test_a_base_that_raises_at_once_is_left_to_its_own_curve(method: str) -> Non
     bases = [base.resolve(problem) for base in (broken, Ucb())]
     curves = [Curve(base.name, (base,), (base.name,), None, PRESETS["paper"]) for base in bases]
     assert bytes_per_row(world, curves, 100) == bytes_per_row(world, curves[1:], 100)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"horizon": None}, "try_out: horizon must be a whole number, not None"),
+        ({"horizon": 0}, "try_out: horizon must be at least 1, not 0"),
+        ({"horizon": 10, "rows": 2.5}, "try_out: rows must be a whole number, not 2.5"),
+    ],
+)
+def test_wrong_sizes_are_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(CorralError) as refused:
+        try_out(BernoulliArms(means=(0.5, 0.6)), Ucb(), **changes)
+    assert str(refused.value) == sentence
