@@ -1,5 +1,6 @@
 from corral_core.bases.lift import Lifted as Lifted
 from corral_core.bases.lift import lift as lift
+from corral_core.bases.policies import Indices as Indices
 from corral_core.bases.policies import Pick as Pick
 from corral_core.bounds import Bound as Bound
 from corral_core.bounds import Term as Term
@@ -72,6 +73,7 @@ __all__ = [  # noqa: RUF022 - in the order of the documentation
     "Bound",
     "Term",
     "Pick",
+    "Indices",
     "Bandit",
     "EpisodicMdp",
     "lift",

@@ -12,10 +12,11 @@ import io
 import json
 import os
 import platform
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import get_ident
 from typing import Any, TypeVar
 
 import attrs
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 
 from corral_core.errors import CorralError, shortened_path
+from corral_core.parsing import shown
 from corral_core.selection.described import check_same, described
 from corral_core.selection.judge import Judge, MetaJudge
 from corral_core.selection.options import Options
@@ -69,9 +71,9 @@ def saved(selection: Any) -> bytes:
 
 def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file that a crash or a full disk cannot leave half written."""
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
     try:
+        target = Path(path)
+        part = target.with_name(f".{target.name}.{os.getpid()}-{get_ident()}.part")
         try:
             with part.open("wb") as file:
                 file.write(content)
@@ -80,17 +82,25 @@ def write(path: str | os.PathLike[str], content: bytes) -> None:
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-    except OSError as problem:
-        raise CorralError(f"{shortened_path(path)} cannot be written: {problem.strerror or problem}") from None
+    except (OSError, ValueError, TypeError) as problem:
+        raise CorralError(f"{_path(path)} cannot be written: {_reason(problem)}") from None
 
 
 def read(path: str | os.PathLike[str]) -> SavedSelection:
     """The content of a saved file."""
     try:
         content = Path(path).read_bytes()
-    except OSError as problem:
-        raise CorralError(f"{shortened_path(path)} cannot be read: {problem.strerror or problem}") from None
-    return SavedSelection(content, shortened_path(path))
+    except (OSError, ValueError, TypeError) as problem:
+        raise CorralError(f"{_path(path)} cannot be read: {_reason(problem)}") from None
+    return SavedSelection(content, _path(path))
+
+
+def _path(path: Any) -> str:
+    return shortened_path(path) if isinstance(path, str | Path) and str(path).isprintable() else shown(path)
+
+
+def _reason(problem: Exception) -> str:
+    return getattr(problem, "strerror", None) or str(problem)
 
 
 class SavedSelection:
@@ -98,32 +108,44 @@ class SavedSelection:
 
     def __init__(self, content: bytes, name: str) -> None:
         self.name = name
-        try:
+        with self._understood("is damaged, or not a saved selection"):
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
+                if sum(each.file_size for each in file.zip.infolist()) > len(content):
+                    raise ValueError("it is compressed, and nobody knows what it grows to")
                 self.arrays = {key: file[key] for key in file.files}
             self.header: dict[str, Any] = json.loads(self.arrays.pop(HEADER).tobytes())
-            number = self.header["format"]
-        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as problem:
-            raise CorralError(f"{name} is damaged, or not a saved selection") from problem
+            number, self.versions = int(self.header["format"]), dict(self.header["versions"])
         if number != FORMAT:
             raise CorralError(
                 f"{name} has format {number}, but this version of Corral reads format {FORMAT}: use the version that "
-                f"saved it ({self.header.get('versions', {}).get('corral-core', 'unknown')})"
+                f"saved it ({self.versions.get('corral-core', 'unknown')})"
             )
+
+    @contextmanager
+    def _understood(self, otherwise: str) -> Iterator[None]:
+        """What a file that was not saved here makes fail, in any way, is one sentence."""
+        try:
+            yield
+        except CorralError:
+            raise
+        except Exception as problem:
+            raise CorralError(f"{self.name} {otherwise}") from problem
 
     def check(self, bases: Any, meta: Any, problem: Any, options: Any) -> None:
         """Refuse if it was saved with other bases, meta-algorithm, problem or options."""
-        check_same(self.header["described"], bases, meta, problem, options, self.name)
+        with self._understood(self._unlike):
+            check_same(self.header["described"], bases, meta, problem, options, self.name)
 
     def options(self) -> Options:
         """The options it was saved with."""
-        found = {name: self.header["described"]["options"].get(name) for name in attrs.fields_dict(Options)}
-        clip = found["clip"]
-        return Options(**found | {"clip": tuple(clip) if isinstance(clip, list) else clip})
+        with self._understood(self._unlike):
+            found = {name: self.header["described"]["options"].get(name) for name in attrs.fields_dict(Options)}
+            clip = found["clip"]
+            return Options(**found | {"clip": tuple(clip) if isinstance(clip, list) else clip})
 
     def filled(self, make: Callable[..., T]) -> T:
         """A fresh selection, made with what was saved, that continues where the saved one stopped."""
-        try:
+        with self._understood(self._unlike):
             header = self.header
             plain = Unpacker([], None, header["objects"], self.arrays)
             generator = plain.unpack(header["generator"])
@@ -131,13 +153,12 @@ class SavedSelection:
             fresh = make(**made, rng=_fresh_generator(generator), shown=plain.unpack(header["shown"]))
             self._fill(fresh)
             fresh.rng.bit_generator.state = generator["state"]
-        except (CorralError, MemoryError):
-            raise
-        except Exception as problem:
-            raise CorralError(
-                f"{self.name} is damaged, or was saved by other versions ({_seen(self.header)})"
-            ) from problem
         return fresh
+
+    @property
+    def _unlike(self) -> str:
+        wrote = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return f"is damaged, or was saved by other versions ({wrote})"
 
     def _fill(self, selection: Any) -> None:
         header = self.header
@@ -186,11 +207,6 @@ def _fresh_generator(saved: dict[str, Any]) -> Generator:
         raise ValueError(f"unknown generator {saved['kind']}")
     seed = 0 if saved["seed"] is None else SeedSequence(**saved["seed"])
     return Generator(getattr(np.random, saved["kind"])(seed))
-
-
-def _seen(header: dict[str, Any]) -> str:
-    """The versions that wrote a file, in words."""
-    return ", ".join(f"{name} {number}" for name, number in header["versions"].items())
 
 
 def _versions(selection: Any) -> dict[str, str]:

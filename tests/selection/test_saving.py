@@ -5,7 +5,9 @@ Also tests `selection/packing.py`, `selection/described.py` and `protocols/state
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import json
 import os
 import pickle
 import sys
@@ -235,6 +237,55 @@ def test_damaged_files_and_other_formats_are_named(tmp_path: Path, monkeypatch: 
     path.write_bytes(content)
     with pytest.raises(CorralError, match="has format 1, but this version of Corral reads format 2"):
         remade(path)
+
+
+def header_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    return json.loads(arrays.pop("corral").tobytes()), arrays
+
+
+def test_headers_that_were_not_written_here_are_one_sentence(tmp_path: Path) -> None:
+    """Every part of the header is left out, or is of each wrong kind; and what only looks like a saved file."""
+    path = tmp_path / "x.npz"
+    chosen = selection(BASES, METAS[0])
+    play(chosen, 5)
+    chosen.save(path)
+    header, arrays = header_of(path)
+
+    def refused(text: bytes, save: Any = np.savez) -> None:
+        save(path, corral=np.frombuffer(text, dtype=np.uint8), **arrays)
+        with pytest.raises(CorralError, match=r"^\S*x.npz (is damaged, or|has format)[^\n]*$"):
+            remade(path)
+
+    for name in header:
+        if name not in ("live", "rounds", "round", "shown", "issued"):
+            refused(json.dumps({key: value for key, value in header.items() if key != name}).encode())
+        for wrong in (None, [], {}, "x", [[1]], {"x": None}):
+            changed = json.dumps(header | {name: wrong}).encode()
+            if name in ("described", "format", "generator", "judge", "objects", "players"):
+                refused(changed)
+                continue
+            np.savez(path, corral=np.frombuffer(changed, dtype=np.uint8), **arrays)
+            with contextlib.suppress(CorralError):
+                remade(path)
+    refused(b'{"format": 1}')
+    refused(b"[" * 100_000)
+    refused(json.dumps(header).encode(), np.savez_compressed)
+    np.savez(path, corral=np.array([{}]))
+    with pytest.raises(CorralError, match="is damaged, or not a saved selection"):
+        remade(path)
+
+
+@pytest.mark.parametrize("path", ["", "/", "a\0b", None, 3, "."])
+def test_paths_that_are_none_are_one_sentence(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    chosen = selection(BASES, METAS[0])
+    with pytest.raises(CorralError, match=r"cannot be written: [^\n\0]+$"):
+        chosen.save(path)
+    with pytest.raises(CorralError, match=r"cannot be read: [^\n\0]+$"):
+        remade(path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
