@@ -146,7 +146,8 @@ class Selection:
 
         It is as if the reward were late forever. The round goes on with its other steps, and bases learn from those. If
         the reward counts for the gain of the round, the meta-algorithm does not hear of this round; step 1 of a
-        smoothed base counts only for one that sees every step (`per_step`). The base test skips the round. The play stays counted: it was made.
+        smoothed base counts only for one that sees every step (`per_step`). The base test skips the round. The play
+        stays counted: it was made.
         """
         with self._lock:
             ticket = self._tickets.find(ticket)
