@@ -169,7 +169,8 @@ def probability_is_that_of_the_choice(case: MetaCase) -> None:
         if probability is None and contest.drawn_from is None:
             continue
         stated = np.ones(contest.rows) if probability is None else probability
-        if (everyone or probability is not None) and not same(stated, contest.chance_of(chosen)):
+        known = contest.drawn_from is not None and same(stated, contest.chance_of(chosen))
+        if (everyone or probability is not None) and not known:
             wanted = "None" if contest.drawn_from is None else shown(contest.chance_of(chosen))
             broken(f"at round {number} `choose` says {shown(probability)}, but `probabilities` says {wanted}")
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from corral_core.errors import CorralError, place, reason
 from corral_core.protocols.base import Base
-from corral_core.protocols.meta import Meta
 from corral_core.rows import Array
 from corral_core.selection.judge import Judge
 
@@ -47,11 +46,6 @@ class Failures:
             if number not in self.reasons:
                 self.reasons[number] = why
                 self._unsaid.append(f"{self._bases[number].name} failed and is set aside: {why}")
-
-    def check(self, at: Array, meta: Meta | None) -> None:
-        """Refuse a choice of bases that were set aside: the meta was told that they are not active."""
-        if self.reasons and meta is not None and self.at.take(at).any():
-            raise CorralError(f"{meta.name}: choose returned a base that is not active")
 
     def warn(self) -> None:
         """Warn of every base that was set aside since the last call."""

@@ -32,7 +32,7 @@ from corral_core.rows import Array
 from corral_core.selection.options import Options
 from corral_core.selection.round import Round
 from corral_core.selection.setup import units
-from corral_core.selection.validation import choice_of, recorded_of, verdict_of
+from corral_core.selection.validation import check_active, choice_of, recorded_of, verdict_of
 
 
 class Judge:
@@ -45,6 +45,7 @@ class Judge:
         self.passed = self.active  # the base test, and not set aside
         self.wanted = self.active  # by the meta
         self.restarts = np.zeros((bases, rows), dtype=np.int64)
+        self._everyone = self.active
         self._first = np.zeros(rows, dtype=np.intp)
 
     def choose(self, rng: Generator) -> tuple[Array, Array | None]:
@@ -105,7 +106,10 @@ class MetaJudge(Judge):
 
     def choose(self, rng: Generator) -> tuple[Array, Array | None]:
         bases, rows = self.active.shape
-        return choice_of(self.meta, self.meta.choose(self.state, self.active, rng), bases, rows)
+        chosen, probability = choice_of(self.meta, self.meta.choose(self.state, self.active, rng), bases, rows)
+        if self.active is not self._everyone:
+            check_active(self.meta, chosen, self.active)
+        return chosen, probability
 
     @property
     def probabilities(self) -> Array | None:

@@ -301,7 +301,6 @@ class Selection:
     def _begin(self) -> Round:
         chosen, probability = self.judge.choose(self.rng)
         at = chosen * self.rows + self._all
-        self._failures.check(at, self.meta)
         self.rounds_of.reshape(-1)[at] += 1
         restarts = self.judge.restarts.take(at) if self.options.restart else self._zeros
         unpaid = sum(weight > 0 for weight in self._weights)

@@ -62,11 +62,22 @@ def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Ar
     if chosen.min() < 0 or chosen.max() >= bases:
         wrong = chosen[(chosen < 0) | (chosen >= bases)][0]
         raise CorralError(f"{meta.name}: choose must return bases 0 to {bases - 1}, not {wrong}")
-    if probability is not None and np.shape(probability) != (rows,):
-        raise CorralError(f"{meta.name}: choose must return one probability per row, not shape {np.shape(probability)}")
+    if probability is not None:
+        if not is_array(probability, "f", rows, 1):
+            wanted = f"one probability per row, of shape ({rows},), or None"
+            raise CorralError(f"{meta.name}: choose must return {wanted}, not {array_kind(probability)}")
+        if not probability.min() > 0:
+            raise CorralError(f"{meta.name}: choose must return positive probabilities, not {probability.min():.3g}")
     if probability is None and meta.feedback == "importance-weighted":
         raise CorralError(f"{meta.name}: importance-weighted feedback needs the probabilities of choices, not None")
     return chosen, probability
+
+
+def check_active(meta: Meta, chosen: Array, active: Array) -> None:
+    """Refuse the choice of a base that was dropped or set aside."""
+    may = active[chosen, np.arange(len(chosen))]
+    if not may.all():
+        raise CorralError(f"{meta.name}: choose must choose an active base, but base {chosen[~may][0]} is not active")
 
 
 def verdict_of(meta: Meta, verdict: Any, bases: int, rows: int) -> Verdict | None:

@@ -55,6 +55,15 @@ class ProbabilitiesLeftOut(Sound):
         return None
 
 
+@breaks("probability-is-that-of-the-choice")
+class HalfWhereNothingIsDrawn(SoundByStep):
+    """Draws nothing, and says that it chose among two bases with a probability of one half."""
+
+    def choose(self, state: Any, active: Array, rng: Any) -> Any:
+        chosen, _ = super().choose(state, active, rng)
+        return chosen, np.full(len(chosen), 0.5 if len(active) > 1 else 1.0)
+
+
 @breaks("without-probabilities-nothing-is-drawn")
 class DrawsInSilence(Sound):
     """Draws, and says nothing about probabilities."""

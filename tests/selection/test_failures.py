@@ -114,7 +114,7 @@ def test_a_meta_that_chooses_what_is_not_active() -> None:
             return np.zeros(1, dtype=int), None
 
     chosen = selection([failing("act", 0), Ucb()], Stubborn(), 1, PRESETS["practice"])
-    with pytest.raises(CorralError, match="stubborn: choose returned a base that is not active"):
+    with pytest.raises(CorralError, match="stubborn: choose must choose an active base, but base 0 is not active"):
         chosen.ask()
 
 

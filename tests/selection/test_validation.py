@@ -111,7 +111,13 @@ def test_an_arm_that_is_masked() -> None:
         ),
         ((np.zeros(4), None), "careless: choose must return one whole number per row"),
         ((np.full(4, 1), None), "careless: choose must return bases 0 to 0, not 1"),
-        ((np.zeros(4, dtype=int), np.ones((1, 4))), r"one probability per row, not shape \(1, 4\)"),
+        (
+            (np.zeros(4, dtype=int), np.ones((1, 4))),
+            r"one probability per row, of shape \(4,\), or None, not float64 of \(1, 4\)",
+        ),
+        ((np.zeros(4, dtype=int), ["x"] * 4), r"one probability per row, of shape \(4,\), or None, not list"),
+        ((np.zeros(4, dtype=int), np.array([1, 1, np.nan, 1])), r"positive probabilities, not nan"),
+        ((np.zeros(4, dtype=int), np.array([1, 0.0, 1, 1])), r"positive probabilities, not 0"),
     ],
 )
 def test_choices_that_are_none(choice, sentence: str) -> None:

@@ -185,3 +185,18 @@ def test_what_needs_the_number_of_rounds_is_named(changes: dict[str, Any], sente
     with pytest.raises(CorralError) as refused:
         Selection(bases, changes.get("meta", Scripted()), problem, rng=1, options=options)
     assert str(refused.value) == sentence
+
+
+class Stubborn(Scripted):
+    """Chooses base 1, whatever it dropped."""
+
+    def choose(self, state: Script, active: Array, rng: Any) -> Any:
+        return np.ones(active.shape[1], dtype=int), None
+
+
+def test_a_dropped_base_cannot_be_chosen() -> None:
+    chosen = selection([Ucb(), Ucb(scale=2.0)], Stubborn(), rows=2)
+    with pytest.raises(CorralError) as refused:
+        play(chosen, 10)
+    assert str(refused.value) == "scripted: choose must choose an active base, but base 1 is not active"
+    assert chosen.rounds_of.sum() == 2 * 4
