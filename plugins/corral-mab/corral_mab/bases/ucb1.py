@@ -25,8 +25,8 @@ import numpy as np
 from attrs.validators import ge, gt
 from numpy.random import Generator
 
-from corral_core import Array, Base, Bound, Feedback, Observation, Pick, Rows, fitted, knob
-from corral_core.bases.policies import Indices, arm_type, best_arm, ranks
+from corral_core import Array, Base, Bound, Feedback, Indices, Observation, Pick, Rows, fitted, knob
+from corral_core.bases.policies import arm_type, best_arm, ranks
 from corral_mab.bases.means import Means, observe
 from corral_mab.bases.ucb import ucb_bound
 
