@@ -113,6 +113,12 @@ def shown(value: Any) -> str:
     return shortened(" ".join(text.splitlines()), 60)
 
 
+def quoted(value: Any) -> str:
+    """What a file says, in one printable line: text without quotes, shortened if it is long."""
+    text = str(value) if isinstance(value, str | int | float | bool | None) else ""
+    return shortened(text) if text and text.isprintable() else shown(value)
+
+
 def _first(problem: Exception) -> str:
     """The message of a failed validator, without the objects that come with it."""
     text = str(problem.args[0]) if problem.args else str(problem)

@@ -111,11 +111,17 @@ class Rows:
         return arrays
 
     def from_arrays(self, arrays: Mapping[str, Array]) -> Self:
-        """A record with the same layout as this one, filled from the result of `to_arrays`."""
+        """A record with the same layout as this one, filled from the result of `to_arrays`.
+
+        An array that was None when the other was saved is None again, and the other way round.
+        """
         loaded: dict[str, Any] = {}
-        for name, value in self._values():
-            if isinstance(value, np.ndarray):
-                loaded[name] = np.array(arrays[name])
+        for name in self.names:
+            value = getattr(self, name)
+            if value is None and any(key.startswith(f"{name}.") for key in arrays):
+                raise CorralError(f"{type(self).__name__}.{name} was saved, but is not there in a fresh record")
+            if value is None or isinstance(value, np.ndarray):
+                loaded[name] = np.array(arrays[name]) if name in arrays else None
             else:
                 prefix = f"{name}."
                 inner = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

@@ -177,20 +177,25 @@ def lift(
     )
 
 
+def bare(learner: Any) -> Any:
+    """The author's own learner, without what stands beside it."""
+    return learner.learner if isinstance(learner, BesideArms) else learner
+
+
 def saves_state(learner: Any) -> bool:
     """Whether a learner has `to_state` and `from_state`, so that it can be saved."""
-    inner = learner.learner if isinstance(learner, BesideArms) else learner
+    inner = bare(learner)
     return hasattr(inner, "to_state") and hasattr(inner, "from_state")
 
 
 def state_of(learner: Any) -> Any:
     """What a learner knows, as its `to_state` returns it."""
-    return (learner.learner if isinstance(learner, BesideArms) else learner).to_state()
+    return bare(learner).to_state()
 
 
 def fill_learner(learner: Any, state: Any) -> None:
     """Give a fresh learner what another one knew."""
-    (learner.learner if isinstance(learner, BesideArms) else learner).from_state(state)
+    bare(learner).from_state(state)
 
 
 def _streams(rng: Any, rows: int) -> list[Any]:

@@ -39,6 +39,22 @@ def ranks(index: Array) -> Array:
     return place
 
 
+def available_at(share: Array, arms: int, mask: Array | None) -> Array:
+    """The arm at this share, in [0, 1), of the way through the available arms: a uniform one, if shares are uniform."""
+    if mask is None:
+        return (share * arms).astype(np.intp)
+    rank = (share * mask.sum(axis=1)).astype(np.intp)
+    found: Array = (np.cumsum(mask, axis=1) > rank[:, None]).argmax(axis=1)
+    return found
+
+
+def uniform(rows: int, arms: int, mask: Array | None) -> Array:
+    """Probabilities (rows, arms) of an arm that is drawn uniformly from the available ones."""
+    if mask is None:
+        return np.full((rows, arms), 1 / arms)
+    return np.asarray(mask / mask.sum(axis=1, keepdims=True))
+
+
 class InForce(Rows):
     """A policy that stays in force for many plays, and whether it has been asked for, which `changed` reports."""
 

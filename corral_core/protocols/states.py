@@ -13,13 +13,18 @@ from corral_core.errors import CorralError
 from corral_core.parsing import shown
 from corral_core.rows import Array, Rows
 
+SAVED = "biufcUS"  # kinds of numpy types: booleans, numbers and text
 SIMPLE = (np.ndarray, np.generic, bool, int, float, str)
 
 
 def state_arrays(state: Any, owner: str) -> dict[str, Array]:
     """Plain arrays by dotted name; a field that is None is left out. `owner` is named if something cannot be saved."""
     if isinstance(state, Rows):
-        return state.to_arrays()
+        found = state.to_arrays()
+        for name, array in found.items():
+            if array.dtype.kind not in SAVED:
+                _refuse(owner, f"{type(state).__name__}.{name}", array)
+        return found
     if state is None:
         return {}
     if not attrs.has(type(state)):
@@ -29,7 +34,7 @@ def state_arrays(state: Any, owner: str) -> dict[str, Array]:
         value = getattr(state, field.name)
         if isinstance(value, SIMPLE):
             arrays[field.name] = np.asarray(value)
-            if arrays[field.name].dtype == object:
+            if arrays[field.name].dtype.kind not in SAVED:
                 _refuse(owner, f"{type(state).__name__}.{field.name}", value)
         elif isinstance(value, Rows) or attrs.has(type(value)):
             inner = state_arrays(value, owner)

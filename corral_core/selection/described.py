@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from corral_core.errors import CorralError, shortened
+from corral_core.errors import CorralError
+from corral_core.parsing import quoted
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import Problem
@@ -45,11 +46,12 @@ def _difference(saved: Any, now: Any) -> str:
     """How two descriptions differ, in words."""
     one, other = saved or {}, now or {}
     if one.get("class") != other.get("class"):
-        return f"was {one.get('name', 'none')} when it was saved, and is {other.get('name', 'none')} now"
+        before, after = (quoted(each.get("name", "none")) for each in (one, other))
+        return f"was {before} when it was saved, and is {after} now"
     for key in {**one, **other}:
         if one.get(key) != other.get(key):
-            before, after = (shortened(str(each.get(key))) for each in (one, other))
-            return f"had {key} = {before} when it was saved, and has {after} now"
+            before, after = (quoted(each.get(key)) for each in (one, other))
+            return f"had {quoted(key)} = {before} when it was saved, and has {after} now"
     return "is another one now"
 
 

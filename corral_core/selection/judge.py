@@ -20,6 +20,7 @@ stochastic bandit problems", 2020, Section 4 and Appendix A; `docs/errata.md` li
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -29,6 +30,7 @@ from corral_core.metas.sampling import among
 from corral_core.protocols.meta import Meta, MetaProblem, Verdict
 from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
+from corral_core.selection.alike import demand_arrays
 from corral_core.selection.options import Options
 from corral_core.selection.round import Round
 from corral_core.selection.setup import units
@@ -61,6 +63,14 @@ class Judge:
     def recorded(self) -> dict[str, Array]:
         """The quantities that the meta records, each (bases, rows)."""
         return {}
+
+    def saved(self) -> dict[str, Any]:
+        """Everything that must be saved, by name."""
+        return {"own": _arrays_of(self)}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue with what another judge `saved`."""
+        _replace_arrays(self, saved["own"])
 
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
         """Take the rewards of a step into account; return a (bases, rows) mask of bases to restart, or None."""
@@ -120,6 +130,16 @@ class MetaJudge(Judge):
     def recorded(self) -> dict[str, Array]:
         return recorded_of(self.meta, self.meta.recorded(self.state), *self.active.shape)
 
+    def saved(self) -> dict[str, Any]:
+        test = {} if self._base_test is None else _arrays_of(self._base_test)
+        return {**super().saved(), "test": test, "meta": self.meta.to_arrays(self.state)}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        super().restore(saved)
+        if self._base_test is not None:
+            _replace_arrays(self._base_test, saved["test"])
+        self.state = self.meta.from_arrays(self.state, saved["meta"])
+
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
         scaled = (reward - self._low) / self._span
         turn.told += 1
@@ -156,7 +176,7 @@ class MetaJudge(Judge):
         self._want(verdict)
         if not self._options.restart or verdict.restart is None:
             return None
-        restart: Array = verdict.restart & self.active
+        restart: Array = verdict.restart & self.passed
         self.restarts += restart
         if self._base_test is not None:
             self._base_test.forget(restart)
@@ -217,6 +237,16 @@ class BaseTest:
     def forget(self, restarted: Array) -> None:
         """Start counting again for bases that restart."""
         self._excess[restarted], self._rounds[restarted] = 0.0, 0
+
+
+def _arrays_of(thing: object) -> dict[str, Array]:
+    return {name: value for name, value in vars(thing).items() if isinstance(value, np.ndarray)}
+
+
+def _replace_arrays(thing: object, saved: Any) -> None:
+    """Give it these arrays, if they are like its own."""
+    demand_arrays(saved, _arrays_of(thing), "the judge")
+    vars(thing).update(saved)
 
 
 def variance_proxy(noise: float | None, clip: tuple[float, float] | None, most: float, options: Options) -> float:

@@ -15,18 +15,21 @@ from typing import Any, Literal, NoReturn
 import attrs
 import numpy as np
 
-from corral_core.bases.lift import BesideArms, fill_learner, saves_state, state_of
+from corral_core.bases.lift import bare, fill_learner, saves_state, state_of
 from corral_core.errors import CorralError, reason
 from corral_core.log import Log
 from corral_core.parsing import shown
 from corral_core.protocols.problem import NOTHING
+from corral_core.protocols.states import SAVED
 from corral_core.rows import Array, Rows, object_array
+from corral_core.selection.alike import demand
 from corral_core.selection.round import Block, Part, Round, Ticket
 from corral_core.selection.tickets import Owner
 
 SMALL = 4096  # items; smaller arrays of a type are stored together
 MADE: dict[str, type[Any]] = {"round": Round, "part": Part, "ticket": Ticket}
 PLAIN = (bool, int, float, str, type(None))
+LONGEST_INT = 4096  # bits; JSON holds a few thousand digits, and the state of a generator is one number
 
 
 class Packer:
@@ -138,22 +141,22 @@ class Packer:
         block, learners = self._learner
         base, field = self._players[block].base, path.rpartition(".")[2]
         if not base.saves or not saves_state(item):
-            name = type(item.learner if isinstance(item, BesideArms) else item).__name__
+            name = type(bare(item)).__name__
             raise CorralError(
                 f"{base.name} cannot be saved: its learner {name} needs to_state() and from_state(state); "
                 f"write both, or leave this base out"
             )
         own = getattr(self._players[block].state, field, None)
-        if own is None or type(_bare(own[0])) is not type(_bare(item)):
+        if own is None or type(bare(own[0])) is not type(bare(item)):
             raise CorralError(f"{base.name} cannot be saved: snapshot must return a learner of its own class")
-        state = self.pack(_plain(state_of(item), base.name), f"to_state of {base.name}")
+        state = self.pack(_state_of(item, base.name), f"to_state of {base.name}")
         node = {"learner": [block, int(learners[index]), field], "state": state}
         self._seen[id(item)] = item, len(self.objects)
         self.objects.append(node)
         return {"ref": len(self.objects) - 1}
 
     def _array(self, array: Array) -> Any:
-        if array.dtype.kind not in "biufcUS":
+        if array.dtype.kind not in SAVED:
             raise CorralError(f"an array of {array.dtype} cannot be saved")
         if array.size > SMALL:
             self.large.append(array)
@@ -216,6 +219,7 @@ class Unpacker:
         if "made" in node:
             return MADE[node["made"]](**values)
         record = object.__new__(self._class(node["rows"]))
+        demand(values.keys() <= set(record.names), "a record has other fields than its class")
         record.__dict__.update(dict.fromkeys(record.names), **values)
         return record
 
@@ -228,7 +232,12 @@ class Unpacker:
         block, path = node["log"]
         fresh = self._logs[block].get(path, Log(0))
         columns = {name: self.unpack(column) for name, column in node["columns"].items()}
-        found: Log = fresh.filled(self.unpack(node["length"]), columns, self.unpack(node["like"]))
+        length = self.unpack(node["length"])
+        demand(length.dtype.kind in "iu" and length.ndim == 1 and (length >= 0).all(), "a log has no lengths")
+        entries = int(length.sum()) if columns else 0
+        demand(length.max(initial=0) <= entries, "a log is longer than its entries")
+        demand(all(len(column) == entries for column in columns.values()), "a log is longer than its entries")
+        found: Log = fresh.filled(length, columns, self.unpack(node["like"]))
         return found
 
     def _filled(self, node: Any, number: int) -> Any:
@@ -290,8 +299,14 @@ def _logs_in(value: Any, path: str) -> Iterator[tuple[str, Log]]:
             yield from _logs_in(field, f"{path}.{name}".removeprefix("."))
 
 
-def _bare(learner: Any) -> Any:
-    return learner.learner if isinstance(learner, BesideArms) else learner
+def _state_of(learner: Any, name: str) -> Any:
+    """What `to_state` of a learner returns, checked."""
+    try:
+        return _plain(state_of(learner), name)
+    except CorralError:
+        raise
+    except Exception as error:
+        raise CorralError(f"{name}: to_state failed ({reason(error)})") from error
 
 
 def _plain(state: Any, name: str, path: str = "") -> Any:
@@ -301,9 +316,13 @@ def _plain(state: Any, name: str, path: str = "") -> Any:
     if isinstance(state, list | tuple):
         found = [_plain(value, name, f"{path}[{index}]") for index, value in enumerate(state)]
         return found if isinstance(state, list) else tuple(found)
+    if isinstance(state, int) and abs(state) >= 2**LONGEST_INT:
+        raise CorralError(
+            f"{name}: to_state must return integers of at most {LONGEST_INT} bits; to_state(){path} has more"
+        )
     if isinstance(state, (*PLAIN, np.generic)):
         return state
-    if isinstance(state, np.ndarray) and state.dtype.kind in "biufcUS":
+    if isinstance(state, np.ndarray) and state.dtype.kind in SAVED:
         return state
     return _not_plain(state, name, path)
 

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.protocols.problem import Observation
+from corral_core.parsing import shown
+from corral_core.protocols.problem import Observation, action_of
 from corral_core.rows import Array
-from corral_core.selection.failures import Failures
+from corral_core.selection.failures import Failures, SetAside
 from corral_core.selection.lineup import Lineup
 from corral_core.selection.round import Block, Round
-from corral_core.selection.validation import array_kind
+from corral_core.selection.validation import array_kind, is_array
 
 
 def chances(before: Array | None, turn: Round, bases: int) -> Array | None:
@@ -37,7 +38,7 @@ def chances(before: Array | None, turn: Round, bases: int) -> Array | None:
 def action_probability(
     chance: Array, blocks: Sequence[Block], lineup: Lineup, failures: Failures, seen: Observation, actions: Array
 ) -> Array | None:
-    """The probability of each row's action; None if a base that may play it has no closed form."""
+    """The probability of each row's action; None if a base that may play it has no closed form, or fails to say it."""
     total = np.zeros(len(actions))
     flat = chance.reshape(-1)
     for block in blocks:
@@ -46,7 +47,10 @@ def action_probability(
         if not len(playing):
             continue
         rows, at = learners[playing] % len(actions), at[playing]
-        own = failures.call(at, _own_probability, block, learners[playing], seen.take(rows), actions.take(rows))
+        try:
+            own = failures.call(at, _own_probability, block, learners[playing], seen.take(rows), actions.take(rows))
+        except SetAside:
+            return None
         if own is None:
             return None
         np.add.at(total, rows, flat.take(at) * own)
@@ -55,13 +59,17 @@ def action_probability(
 
 def _own_probability(block: Block, learners: Array, seen: Observation, actions: Array) -> Array | None:
     """The probability with which each of these learners plays this action."""
-    player = block.player
-    found = player.base.action_probabilities(player.current_policy(learners), seen)
+    base, policy = block.player.base, block.player.current_policy(learners)
+    if base.deterministic:
+        return np.asarray(action_of(base.act(policy, seen, None)) == actions, dtype=np.float64)  # type: ignore[arg-type]
+    found = base.action_probabilities(policy, seen)
     if found is None:
         return None
-    if not (isinstance(found, np.ndarray) and found.ndim == 2 and len(found) == len(learners)):
+    if not is_array(found, "f", len(learners), 2):
         raise CorralError(
-            f"{player.base.name}: action_probabilities must return (rows, arms) or None, not {array_kind(found)}"
+            f"{base.name}: action_probabilities must return (rows, arms) or None, not {array_kind(found)}"
         )
+    if not ((found >= 0).all() and np.allclose(found.sum(axis=1), 1.0, rtol=0, atol=1e-9)):
+        raise CorralError(f"{base.name}: action_probabilities must be positive and sum to one, not {shown(found[0])}")
     known = actions < found.shape[1]
     return np.where(known, found[np.arange(len(learners)), np.where(known, actions, 0)], 0.0)

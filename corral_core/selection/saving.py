@@ -12,6 +12,7 @@ import io
 import json
 import os
 import platform
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -24,9 +25,9 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 
 from corral_core.errors import CorralError, shortened_path
-from corral_core.parsing import shown
+from corral_core.parsing import quoted, shown
+from corral_core.selection.alike import demand_alike, demand_failures, demand_round, demand_tickets
 from corral_core.selection.described import check_same, described
-from corral_core.selection.judge import Judge, MetaJudge
 from corral_core.selection.options import Options
 from corral_core.selection.packing import Packer, Unpacker
 
@@ -44,7 +45,7 @@ def saved(selection: Any) -> bytes:
     packer = Packer(selection.blocks)
     kept = {
         "players": [packer.player(number) for number in range(len(selection.blocks))],
-        "judge": packer.pack(_judge(selection.judge), "the judge"),
+        "judge": packer.pack(selection.judge.saved(), "the judge"),
         "generator": packer.pack(_generator_state(selection.rng), "the generator"),
         "rounds_of": packer.pack(selection.rounds_of, "rounds_of"),
         "round": packer.pack(selection._round, "the round"),
@@ -72,13 +73,15 @@ def saved(selection: Any) -> bytes:
 def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file that a crash or a full disk cannot leave half written."""
     try:
-        target = Path(path)
+        target = Path(path).resolve()  # a link stays a link
         part = target.with_name(f".{target.name}.{os.getpid()}-{get_ident()}.part")
         try:
             with part.open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, part)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
@@ -89,6 +92,8 @@ def write(path: str | os.PathLike[str], content: bytes) -> None:
 def read(path: str | os.PathLike[str]) -> SavedSelection:
     """The content of a saved file."""
     try:
+        if not Path(path).is_file() and Path(path).exists():
+            raise ValueError("Not a file")
         content = Path(path).read_bytes()
     except (OSError, ValueError, TypeError) as problem:
         raise CorralError(f"{_path(path)} cannot be read: {_reason(problem)}") from None
@@ -111,14 +116,14 @@ class SavedSelection:
         with self._understood("is damaged, or not a saved selection"):
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 if sum(each.file_size for each in file.zip.infolist()) > len(content):
-                    raise ValueError("it is compressed, and nobody knows what it grows to")
+                    raise ValueError("it is compressed, so its size in memory is unknown")
                 self.arrays = {key: file[key] for key in file.files}
             self.header: dict[str, Any] = json.loads(self.arrays.pop(HEADER).tobytes())
             number, self.versions = int(self.header["format"]), dict(self.header["versions"])
         if number != FORMAT:
             raise CorralError(
-                f"{name} has format {number}, but this version of Corral reads format {FORMAT}: use the version that "
-                f"saved it ({self.versions.get('corral-core', 'unknown')})"
+                f"{name} has format {shown(number)}, but this version of Corral reads format {FORMAT}: use the version "
+                f"that saved it ({quoted(self.versions.get('corral-core', 'unknown'))})"
             )
 
     @contextmanager
@@ -150,6 +155,9 @@ class SavedSelection:
             plain = Unpacker([], None, header["objects"], self.arrays)
             generator = plain.unpack(header["generator"])
             made = {name: header[name] for name in ("rows", "rounds", "live")}
+            shape = len(header["described"]["bases"]), made["rows"]
+            if plain.unpack(header["rounds_of"]).shape != shape or type(made["live"]) is not bool:
+                raise ValueError("it has other rows than it says")
             fresh = make(**made, rng=_fresh_generator(generator), shown=plain.unpack(header["shown"]))
             self._fill(fresh)
             fresh.rng.bit_generator.state = generator["state"]
@@ -157,40 +165,27 @@ class SavedSelection:
 
     @property
     def _unlike(self) -> str:
-        wrote = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        wrote = quoted(", ".join(f"{name} {number}" for name, number in self.versions.items()))
         return f"is damaged, or was saved by other versions ({wrote})"
 
     def _fill(self, selection: Any) -> None:
         header = self.header
         unpacker = Unpacker(selection.blocks, selection._tickets.owner, header["objects"], self.arrays)
+        bases, rows = selection.rounds_of.shape
         for block, node in zip(selection.blocks, header["players"], strict=True):
-            block.player.restore(unpacker.unpack(node))
-        _fill_judge(selection.judge, unpacker.unpack(header["judge"]))
+            player = unpacker.unpack(node)
+            demand_alike(player, block.player.saved(), block.player.base.name)
+            block.player.restore(player)
+        selection.judge.restore(unpacker.unpack(header["judge"]))
         selection.rounds_of[...] = unpacker.unpack(header["rounds_of"])
         selection._round = unpacker.unpack(header["round"])
-        selection._tickets.restore(header["issued"], unpacker.unpack(header["tickets"]))
-        selection._failures.restore(unpacker.unpack(header["failures"]))
-
-
-def _judge(judge: Judge) -> dict[str, Any]:
-    """Everything the judge knows: its arrays, those of the base test, and the state of the meta-algorithm."""
-    found: dict[str, Any] = {"own": _arrays_in(judge)}
-    if isinstance(judge, MetaJudge):
-        found["meta"] = judge.meta.to_arrays(judge.state)
-        found["test"] = {} if judge._base_test is None else _arrays_in(judge._base_test)
-    return found
-
-
-def _fill_judge(judge: Judge, saved: dict[str, Any]) -> None:
-    vars(judge).update(saved["own"])
-    if isinstance(judge, MetaJudge):
-        judge.state = judge.meta.from_arrays(judge.state, saved["meta"])
-        if judge._base_test is not None:
-            vars(judge._base_test).update(saved["test"])
-
-
-def _arrays_in(thing: Any) -> dict[str, Any]:
-    return {name: value for name, value in vars(thing).items() if isinstance(value, np.ndarray)}
+        demand_round(selection._round, bases, rows)
+        tickets = unpacker.unpack(header["tickets"])
+        demand_tickets(tickets, header["issued"], bases, rows, len(selection._weights))
+        selection._tickets.restore(header["issued"], tickets)
+        failures = unpacker.unpack(header["failures"])
+        demand_failures(failures, bases, rows)
+        selection._failures.restore(failures)
 
 
 def _generator_state(rng: Generator) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Selection:
         self.blocks = [self._block(group, shown or {}) for group in group_kin(bases)]
         self.rounds_of = np.zeros((len(bases), rows), dtype=np.int64)  # rounds in which each base was chosen
         self.rounds, self.live = rounds, live
-        self._lock = threading.RLock()
+        self._lock, self._saving = threading.RLock(), threading.Lock()
         self._tickets = Tickets()
         self._weights = self.blocks[0].player.weights
         self._all = np.arange(rows)
@@ -176,9 +176,14 @@ class Selection:
             self._failures.warn()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save everything in one `.npz` file of plain arrays, which replaces the old one as a whole."""
-        with self._lock:
-            write(path, saved(self))
+        """Save everything in one `.npz` file of plain arrays, which replaces the old one as a whole.
+
+        Other threads wait only until everything is copied, not for the disk.
+        """
+        with self._saving:
+            with self._lock:
+                content = saved(self)
+            write(path, content)
 
     @classmethod
     def load(

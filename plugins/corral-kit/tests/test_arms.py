@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_kit.linear.arms import best_arm, certain, uniform
+from corral_kit.linear.arms import best_arm, certain
 
 from corral_core import CorralError
 from corral_core.bases import policies
@@ -31,5 +31,3 @@ def test_only_the_index_of_an_available_arm_must_be_finite(wrong: float) -> None
 
 def test_probabilities() -> None:
     assert certain(np.array([2, 0]), 3).tolist() == [[0, 0, 1], [1, 0, 0]]
-    assert uniform(1, 4, None).tolist() == [[0.25] * 4]
-    assert uniform(2, 3, np.array([[True, False, True], [False, True, False]])).tolist() == [[0.5, 0, 0.5], [0, 1, 0]]

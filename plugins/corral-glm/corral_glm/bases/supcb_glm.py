@@ -41,13 +41,13 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
-from corral_kit.linear.arms import best_arm, certain, uniform
+from corral_kit.linear.arms import best_arm, certain
 from corral_kit.linear.levels import InLevels, LevelDecision, Levels, LevelsState
 from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
 from corral_core import Array, Bound, Observation, Term, parameter
-from corral_core.bases.policies import arm_type
+from corral_core.bases.policies import arm_type, uniform
 from corral_glm.estimates import EVERY, Estimates, record, refit
 from corral_glm.generalised import Generalised
 

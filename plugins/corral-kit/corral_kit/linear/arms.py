@@ -46,13 +46,6 @@ def certain(action: Array, arms: int) -> Array:
     return np.asarray(np.arange(arms) == action[:, None], dtype=np.float64)
 
 
-def uniform(rows: int, arms: int, mask: Array | None) -> Array:
-    """Probabilities (rows, arms) of an arm that is drawn uniformly from the available ones."""
-    if mask is None:
-        return np.full((rows, arms), 1 / arms)
-    return np.asarray(mask / mask.sum(axis=1, keepdims=True))
-
-
 @quietly
 def widths(features: Array, inverse: Array) -> Array:
     """||x||_{V^-1} of every arm, (rows, arms), in the type of the inverse."""

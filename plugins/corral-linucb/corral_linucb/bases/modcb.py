@@ -43,14 +43,14 @@ from typing import Any, ClassVar, Self
 import attrs
 import numpy as np
 from attrs.validators import ge, gt
-from corral_kit.linear.arms import best_arm, certain, played, uniform, upper_bounds
+from corral_kit.linear.arms import best_arm, certain, played, upper_bounds
 from corral_kit.linear.featured import Linear
 from corral_kit.linear.packing import packed, single, unpacked
 from corral_kit.linear.ridge import Ridge, learn, radius
 from numpy.random import Generator
 
 from corral_core import Array, CorralError, Feedback, Observation, Problem, Rows, fitted, parameter
-from corral_core.bases.policies import arm_type
+from corral_core.bases.policies import arm_type, available_at, uniform
 
 RIDGE = 1e-6  # added to Sigma, relative to its mean diagonal
 NEEDED = 5  # explored plays per feature before a class is tested
@@ -166,7 +166,8 @@ class ModCb(Linear):
         best = self._best(policy, observation)
         coin = rng.random((len(policy), 2))
         explored = coin[:, 0] < policy.exploration
-        return ModCbDecision(np.where(explored, _uniform(coin[:, 1], observation.mask, self.arms), best), explored)
+        drawn = available_at(coin[:, 1], self.arms, observation.mask)
+        return ModCbDecision(np.where(explored, drawn, best), explored)
 
     def action_probabilities(self, policy: Learned | FixedArm, observation: Observation) -> Array:
         explores = policy.exploration.astype(np.float64)[:, None]
@@ -250,15 +251,6 @@ def _covariance(features: Array, mask: Array | None) -> Array:
         there = np.where(mask[:, :, None], features, 0.0)  # features of other arms may be anything
         weighted = there * (mask / np.sqrt(mask.sum(axis=1, keepdims=True)))[:, :, None]
     found: Array = np.matmul(weighted.transpose(0, 2, 1), weighted)
-    return found
-
-
-def _uniform(drawn: Array, mask: Array | None, arms: int) -> Array:
-    """An arm drawn uniformly from the available ones."""
-    if mask is None:
-        return (drawn * arms).astype(np.intp)
-    past = np.cumsum(mask, axis=1) > (drawn * mask.sum(axis=1)).astype(np.intp)[:, None]
-    found: Array = past.argmax(axis=1)
     return found
 
 

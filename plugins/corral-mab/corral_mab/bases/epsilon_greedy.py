@@ -31,10 +31,9 @@ from attrs.validators import ge, gt
 from numpy.random import Generator
 
 from corral_core import Array, Bound, Feedback, Observation, Rows, Term, fitted, knob
-from corral_core.bases.policies import arm_type, best_arm, ranks
+from corral_core.bases.policies import arm_type, available_at, best_arm, ranks
 from corral_mab.bases.bounded import NeedsBoundedRewards
 from corral_mab.bases.means import Means, observe
-from corral_mab.bases.uniform_play import nth_available
 
 LEAST = 1e-30  # keeps a rate from rounding to zero in single precision
 
@@ -92,7 +91,7 @@ class EpsilonGreedy(NeedsBoundedRewards):
         if self.masked:
             mask = self._available(policy, observation)
             explores = share < 1.0
-            random = nth_available(mask, np.where(explores, share, 0.0))
+            random = available_at(np.where(explores, share, 0.0), self.arms, mask)
             return np.asarray(np.where(explores, random, best_arm(policy.index, mask)))
         arm: Array = np.where(share < 1.0, share * self.arms, policy.greedy)
         return arm.astype(np.intp)

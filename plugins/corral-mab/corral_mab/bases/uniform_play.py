@@ -21,6 +21,7 @@ from attrs.validators import ge
 from numpy.random import Generator
 
 from corral_core import Array, Base, Bound, Feedback, Observation, Rows, Term, fitted
+from corral_core.bases.policies import available_at, uniform
 
 
 class Blank(Rows):
@@ -50,15 +51,10 @@ class UniformPlay(Base):
         return state.take(rows)
 
     def act(self, policy: Blank, observation: Observation, rng: Generator) -> Array:
-        uniform = rng.random(len(policy))
-        if observation.mask is None:
-            return (uniform * self.arms).astype(np.intp)
-        return nth_available(observation.mask, uniform)
+        return available_at(rng.random(len(policy)), self.arms, observation.mask)
 
     def action_probabilities(self, policy: Blank, observation: Observation) -> Array:
-        if observation.mask is None:
-            return np.full((len(policy), self.arms), 1 / self.arms)
-        return np.asarray(observation.mask / observation.mask.sum(axis=1, keepdims=True))
+        return uniform(len(policy), self.arms, observation.mask)
 
     def learn(self, state: Blank, rows: Array, feedback: Feedback, rng: Generator) -> None:
         """Nothing to learn."""
@@ -69,10 +65,3 @@ class UniformPlay(Base):
     def bound(self, delta: float) -> Bound:
         span = self.high - self.low
         return Bound(lambda s: span * s, (Term(span, 1.0),))
-
-
-def nth_available(mask: Array, uniform: Array) -> Array:
-    """The available arm at this share, in [0, 1), of the way through the available arms."""
-    rank = (uniform * mask.sum(axis=1)).astype(np.intp)
-    found: Array = (np.cumsum(mask, axis=1) > rank[:, None]).argmax(axis=1)
-    return found

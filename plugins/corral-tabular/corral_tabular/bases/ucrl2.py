@@ -59,6 +59,7 @@ PRIOR_REWARD, PRIOR_OUTCOMES, DELTA = 1e-4, 1e-5, 0.05  # TabulaRL's
 class Ucrl2State(Rows):
     counts: Counts
     episodes: Array  # (rows,)
+    steps: Array  # (rows,), also those that were forgotten since
     scale: Array
     delta: Array
     in_force: InForce | None = None  # if the policy rarely changes; since: the visits (rows, states, actions)
@@ -103,6 +104,7 @@ class Ucrl2(Tabular):
         state = Ucrl2State(
             counts=Counts.fresh(rows, self.states, self.arms, self.outcomes),
             episodes=np.zeros(rows, dtype=np.int64),
+            steps=np.zeros(rows, dtype=np.int64),
             scale=np.array(given.scale, dtype=np.float64),
             delta=np.array(given.delta, dtype=np.float64),
         )
@@ -146,6 +148,7 @@ class Ucrl2(Tabular):
     def learn(self, state: Ucrl2State, rows: Array, feedback: Feedback, rng: Generator) -> None:
         state.counts.add(self.steps(rows, feedback.observation))
         state.episodes[rows] += 1
+        state.steps[rows] += feedback.observation.alive.sum(axis=1)
         if state.in_force is not None:
             taken, before = state.counts.taken.take(rows, axis=0), state.in_force.since.take(rows, axis=0)
             doubled = (taken - before >= np.maximum(before, 1.0)).any(axis=(1, 2))
@@ -201,7 +204,7 @@ class Ucrl2(Tabular):
             log = np.log(2 * pairs * (state.episodes.take(rows) + 2) / delta)  # for episode e = episodes + 1
             squared, squared_transition = 4 * log, 4 * self.states * log
         else:
-            time = counts.taken.sum(axis=(1, 2)) + 1
+            time = state.steps.take(rows) + 1
             squared = 3.5 * np.log(2 * pairs * time / delta)
             squared_transition = 14 * self.states * np.log(2 * self.arms * time / delta)
         scale = state.scale.take(rows)[:, None, None]
