@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -12,14 +13,15 @@ import numpy as np
 from corral_core.bounds import Bound, Term
 from corral_core.checks.contests import ROUNDS, Contest, MetaCase
 from corral_core.checks.rules import Checks, broken, shown
-from corral_core.parsing import build
-from corral_core.protocols.meta import Condition, Guarantee, MetaProblem
-from corral_core.selection.options import Options
+from corral_core.errors import CorralError
+from corral_core.experiments.guarantee import FAR
+from corral_core.protocols.meta import Guarantee, MetaProblem
+from corral_core.selection.stated import stated_choices, stated_guarantee, stated_order
 
 GUARANTEES = Checks()
 demand = GUARANTEES.demand
 TERMS = (Term(1.0, 0.5), Term(20.0, 0.5), Term(0.1, 2 / 3), Term(3.0, 0.9))
-HORIZONS = (1, 2, 1000, 10**9)
+HORIZONS: tuple[Any, ...] = (1, 2, 1000, 10**9, FAR)
 
 
 def told(case: MetaCase, horizon: int | None, bases: int = 3) -> MetaProblem:
@@ -36,39 +38,46 @@ def problems(case: MetaCase) -> list[MetaProblem]:
 
 @demand()
 def guarantee_has_an_order(case: MetaCase) -> None:
-    """The order of a guarantee is a positive, finite number for every term and number of rounds."""
+    """The order of a guarantee is a positive, finite number for every term and number of rounds.
+
+    The number of rounds may be huge: exponents of theory are measured at 2^400 rounds.
+    """
     for problem in problems(case):
         found = case.meta.guarantee(problem)
         if found is None:
             continue
         if not isinstance(found, Guarantee):
             broken(f"`guarantee` must return a Guarantee or None, not {shown(found)}")
-        for term, rounds in itertools.product(TERMS, HORIZONS if problem.horizon is None else (problem.horizon,)):
-            order = found.order(term, rounds)
-            if not isinstance(order, int | float | np.number) or not 0 < order < math.inf:
-                broken(f"its order for {term} and {rounds:,} rounds must be a positive number, not {shown(order)}")
+        horizons = HORIZONS if problem.horizon is None else (problem.horizon,)
+        for term, rounds in itertools.product(TERMS, horizons):
+            with _sentences():
+                stated_order(case.meta, found, term, rounds)
 
 
 @demand()
 def guarantee_says_what_it_requires(case: MetaCase) -> None:
     """A guarantee has a source and a formula, requires options that exist, and its conditions are `Condition`s."""
     for problem in problems(case):
-        found = case.meta.guarantee(problem)
-        if not isinstance(found, Guarantee):
-            continue
-        for name in ("source", "formula"):
-            if not isinstance(text := getattr(found, name), str) or not text.strip():
-                broken(f"its guarantee needs a {name}, not {shown(text)}")
-        build(Options, dict(found.requires), "what its guarantee requires")
-        for condition in found.conditions:
-            if not _is_condition(condition):
-                broken(f"its guarantee has the condition {shown(condition)}; use Condition(text, True, False or None)")
+        if isinstance(case.meta.guarantee(problem), Guarantee):
+            with _sentences():
+                stated_guarantee(case.meta, problem)
 
 
-def _is_condition(value: Any) -> bool:
-    if not isinstance(value, Condition) or not isinstance(value.text, str) or not value.text.strip():
-        return False
-    return value.holds is None or isinstance(value.holds, bool)
+@demand()
+def choices_are_sentences(case: MetaCase) -> None:
+    """`choices` returns a list of sentences."""
+    for problem in problems(case):
+        with _sentences():
+            stated_choices(case.meta, problem)
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """What is refused breaks the check."""
+    try:
+        yield
+    except CorralError as refused:
+        broken(str(refused))
 
 
 def _needs_no_horizon(case: MetaCase) -> bool:
@@ -77,9 +86,8 @@ def _needs_no_horizon(case: MetaCase) -> bool:
 
 @demand(when=_needs_no_horizon)
 def unknown_horizon(case: MetaCase) -> None:
-    """A meta that needs no horizon plays without one, and says what it chose."""
+    """A meta that needs no horizon plays without one."""
     problem = attrs.evolve(told(case, ROUNDS), horizon=None)
     contest = Contest(case.meta, problem, range(3)).run()
     if not contest.finite:
         broken(f"without a horizon the probabilities are {shown(contest.chances)}")
-    case.meta.choices(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from corral_core.checks.objects import fingerprint
 from corral_core.checks.rules import Checks, broken, description_of, nothing_global_drawn, same, shown
 from corral_core.checks.streams import draw_by_rows
 from corral_core.checks.trial import unchanged
-from corral_core.protocols.meta import FeedbackKind, NeedsBounds, Players, Restarts
+from corral_core.errors import CorralError
 from corral_core.rows import Array
-from corral_core.selection.validation import check_quantities
+from corral_core.selection.stated import check_declared, check_quantities
 
 METAS = Checks()
 demand = METAS.demand
@@ -267,20 +267,12 @@ def extreme_gains_are_survived(case: MetaCase) -> None:
 
 # --- Its description -------------------------------------------------------------------------------------------------
 
-DECLARED: dict[str, tuple[Any, ...]] = {
-    "needs_horizon": (True, False),
-    "needs_bounds": get_args(NeedsBounds),
-    "player": get_args(Players),
-    "feedback": get_args(FeedbackKind),
-    "per_step": (True, False),
-    "restarts": get_args(Restarts),
-}
-
 
 @demand()
 def says_what_it_is(case: MetaCase) -> None:
     """It has a name, a docstring, a help text for every parameter, and declares what it needs in valid words."""
     description_of(case.meta)
-    for name, words in DECLARED.items():
-        if getattr(case.meta, name) not in words:
-            broken(f"{name} must be one of {', '.join(map(str, words))}, not {shown(getattr(case.meta, name))}")
+    try:
+        check_declared(case.meta, "it")
+    except CorralError as refused:
+        broken(str(refused))

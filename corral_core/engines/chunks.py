@@ -13,7 +13,7 @@ from typing import Protocol
 import attrs
 from numpy.random import Generator, SeedSequence, default_rng
 
-from corral_core.errors import CorralError, shortened
+from corral_core.errors import CorralError, Terminated, shortened
 from corral_core.experiments.checking import Recorded
 from corral_core.experiments.point import Point
 from corral_core.simulation.record import Listener, Record
@@ -121,6 +121,12 @@ def run_chunk(point: Point, curve: str, chunk_number: int, progress: Listener | 
             f"{here}: a chunk of {rows} replicates does not fit in memory; set a smaller chunk_size in the experiment "
             f"file"
         ) from None
+    except Terminated:
+        raise
+    except SystemExit as left:  # it must not end the command as if all were well
+        bug = RuntimeError(f"it called sys.exit({'' if left.code is None else left.code})")
+        bug.add_note(note(point, curve, chunk_number))
+        raise bug from left
     except Exception as bug:
         bug.add_note(note(point, curve, chunk_number))
         raise

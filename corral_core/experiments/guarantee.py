@@ -17,7 +17,6 @@ from typing import Any
 import attrs
 
 from corral_core.bounds import Term
-from corral_core.errors import CorralError, place, reason
 from corral_core.experiments.point import Point
 from corral_core.parsing import shown
 from corral_core.protocols.base import Base
@@ -27,6 +26,7 @@ from corral_core.protocols.problem import Problem
 from corral_core.selection.judge import variance_proxy
 from corral_core.selection.options import PRESETS, Options
 from corral_core.selection.setup import units
+from corral_core.selection.stated import stated_guarantee, stated_order
 from corral_core.simulation.curve import Curve
 
 
@@ -70,19 +70,10 @@ def promises(point: Point) -> list[Promise]:
         if curve.meta is None:
             continue
         told = curve.told(point.problem)
-        stated = _stated(curve.meta, told)
+        stated = stated_guarantee(curve.meta, told)
         if stated is not None:
             found.append(_promise(point, curve, curve.meta, told, stated))
     return found
-
-
-def _stated(meta: Meta, told: MetaProblem) -> Guarantee | None:
-    try:
-        return meta.guarantee(told)
-    except CorralError:
-        raise
-    except Exception as bug:
-        raise CorralError(f"{meta.name}: guarantee raised {reason(bug)}{place(bug)}") from bug
 
 
 def _promise(point: Point, curve: Curve, meta: Meta, told: MetaProblem, stated: Guarantee) -> Promise:
@@ -99,7 +90,8 @@ def _promise(point: Point, curve: Curve, meta: Meta, told: MetaProblem, stated: 
         c, alpha = bound.leading
         linear = sum(term.c for term in bound.shape if term.alpha >= 1) * rounds
         literal = Term((float(bound(rounds)) - linear) / rounds**alpha, alpha)
-        values = [(float(stated.order(term, rounds)) + linear) * unit for term in (Term(c, alpha), literal)]
+        orders = [stated_order(meta, stated, term, rounds) for term in (Term(c, alpha), literal)]
+        values = [(order + linear) * unit for order in orders]
         cases.setdefault((alpha, values[0], values[1]), []).append(label)
     return Promise(
         curve=curve.name,
@@ -109,11 +101,15 @@ def _promise(point: Point, curve: Curve, meta: Meta, told: MetaProblem, stated: 
         cases=tuple(Case(tuple(labels), *values) for values, labels in cases.items()),
         most=point.horizon * (high - low),
         conditions=tuple(_conditions(point, curve, meta, told, stated)),
-        off=any(
-            getattr(curve.options, name, None) != wanted == getattr(PRESETS["theory"], name, None)
-            for name, wanted in {"share": False, **stated.requires}.items()
-        ),
+        off=_theory_helps(curve.options, {"share": False, **stated.requires}),
     )
+
+
+def _theory_helps(options: Options, requires: Mapping[str, Any]) -> bool:
+    """Whether the preset theory has all options that are required, and the experiment has not."""
+    theory = PRESETS["theory"]
+    missing = any(getattr(options, name) != wanted for name, wanted in requires.items())
+    return missing and all(getattr(theory, name) == wanted for name, wanted in requires.items())
 
 
 # --- Conditions -------------------------------------------------------------------------------------------------------
@@ -250,7 +246,7 @@ def _listed(labels: list[str], most: int = 4) -> str:
 
 # --- Exponents --------------------------------------------------------------------------------------------------------
 
-FAR = 2**400  # rounds: so many that only the leading power of T is left
+FAR = 2.0**400  # rounds: so many that only the leading power of T is left
 
 
 def orders(point: Point, curve: Curve) -> tuple[float, ...]:
@@ -282,8 +278,8 @@ def _order(meta: Meta, told: MetaProblem, steps: int, term: Term) -> set[float]:
     return {exponent} if math.isfinite(exponent) else set()
 
 
-def _far(meta: Meta, told: MetaProblem, steps: int, term: Term, rounds: int) -> float:
+def _far(meta: Meta, told: MetaProblem, steps: int, term: Term, rounds: float) -> float:
     if told.horizon is not None:
-        told = attrs.evolve(told, horizon=rounds, plays=rounds * steps)
-    stated = meta.guarantee(told)
-    return math.nan if stated is None else float(stated.order(term, rounds))
+        told = attrs.evolve(told, horizon=rounds, plays=rounds * steps)  # type: ignore[arg-type]
+    stated = stated_guarantee(meta, told)
+    return math.nan if stated is None else stated_order(meta, stated, term, rounds)

@@ -28,6 +28,7 @@ from corral_core.protocols.environment import Environment
 from corral_core.protocols.problem import Problem
 from corral_core.selection.compatibility import check_fit, check_unknown_rounds
 from corral_core.selection.options import switched_off
+from corral_core.selection.stated import stated_choices
 from corral_core.simulation.curve import Curve
 
 
@@ -55,7 +56,7 @@ class Point:
 
     def choices(self, curve: Curve) -> list[str]:
         """One sentence per parameter that a curve's meta chose for itself, and one if options are switched off."""
-        chosen = curve.meta.choices(curve.told(self.problem)) if curve.meta else []
+        chosen = stated_choices(curve.meta, curve.told(self.problem)) if curve.meta else []
         return [*chosen, *_claimed(curve), *switched_off(curve.meta, curve.asked_for)]
 
     def curve(self, name: str) -> Curve:

@@ -186,13 +186,13 @@ def corral_rate(bases: int, rounds: int, aim: Target) -> float:
     return float(min((bases / rounds) ** aim.alpha / (aim.c or 1.0), 1.0))
 
 
-def learning_order(bases: int, rounds: int, eta: float, term: Term) -> float:
+def learning_order(bases: int, rounds: float, eta: float, term: Term) -> float:
     """M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha); constants and logarithms are left out."""
     c, alpha = np.float64(term.c), term.alpha
     with np.errstate(over="ignore"):
         return float(bases / eta + rounds * eta + rounds * c ** (1 / alpha) * eta ** ((1 - alpha) / alpha))
 
 
-def corral_order(bases: int, rounds: int, eta: float, term: Term) -> float:
+def corral_order(bases: int, rounds: float, eta: float, term: Term) -> float:
     """sqrt(MT) + M/eta + T eta + T c^(1/alpha) eta^((1-alpha)/alpha); constants and logarithms are left out."""
     return math.sqrt(bases * rounds) + learning_order(bases, rounds, eta, term)

@@ -138,7 +138,7 @@ class Exp3P(Meta):
         yield Condition(f"eta = {eta:.4g} is p/(1 + beta) = {most:.4g}", math.isclose(eta, most))
 
 
-def exp3p_rate(bases: int, rounds: int, aim: Target) -> float:
+def exp3p_rate(bases: int, rounds: float, aim: Target) -> float:
     """p = min(1/2M, T^-(1-a)/(2-a) M^-1/(2-a) c^1/(2-a)), with c = 1 if unknown, and T^-1/3 if alpha is."""
     if aim.alpha is None:
         rate = rounds ** (-1 / 3)
@@ -147,7 +147,7 @@ def exp3p_rate(bases: int, rounds: int, aim: Target) -> float:
     return float(min(rate, 0.5 / bases))
 
 
-def exp3p_order(bases: int, rounds: int, rate: float, term: Term) -> float:
+def exp3p_order(bases: int, rounds: float, rate: float, term: Term) -> float:
     """sqrt(MT) + MTp + 1/p + T^alpha p^(alpha-1) c; constants and logarithms are left out."""
     c, alpha = term
     exploring = bases * rounds * rate + 1 / rate + rounds**alpha * rate ** (alpha - 1) * c

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import attrs
+import numpy as np
 from numpy.random import Generator
 
 from corral_core.bounds import Bound, Term
@@ -28,7 +29,7 @@ class MetaProblem:
     bases: int
     horizon: int | None  # rounds; None if unknown, which only a meta with needs_horizon = False is told
     delta: float
-    gains: tuple[float, float] = (0.0, 1.0)  # range of the gains: (-1, 1) if a bias is subtracted
+    gains: tuple[float, float] = (0.0, 1.0)  # range of the mean gains: (-1, 1) if a bias is subtracted
     bounds: tuple[Bound | None, ...] = ()  # of the bases, scaled like the gains
     plays: int | None = None  # plays in these rounds, if they are not the same number
 
@@ -48,12 +49,16 @@ class Verdict(Rows):
     readmit: Array | None = None
 
 
+def _plain(holds: Any) -> Any:
+    return bool(holds) if isinstance(holds, np.bool_) else holds
+
+
 @attrs.frozen
 class Condition:
     """A precondition of a guarantee: it holds, it fails, or it cannot be checked (None)."""
 
     text: str
-    holds: bool | None
+    holds: bool | None = attrs.field(converter=_plain)
 
 
 @attrs.frozen(eq=False)
@@ -66,7 +71,7 @@ class Guarantee:
 
     source: str  # the theorem, for people to read
     formula: str
-    order: Callable[[Term, int], float]
+    order: Callable[[Term, float], float]
     row: str = ""  # which row of the meta's table of rates applies, if it has one
     requires: Mapping[str, Any] = attrs.field(factory=dict)  # options: {"player": "smooth", "bias": 1.0}
     conditions: tuple[Condition, ...] = ()  # of the meta's own parameters and of what it was told

@@ -13,7 +13,7 @@ from corral_core.protocols.base import Base
 from corral_core.protocols.environment import Environment
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import Problem
-from corral_core.selection.validation import check_quantities
+from corral_core.selection.stated import check_declared
 from corral_core.suggestions import suggestion
 
 PROTOCOLS: dict[str, type[Any]] = {"base": Base, "environment": Environment, "meta": Meta}
@@ -36,8 +36,8 @@ def check_class(cls: Any, kind: str | None = None) -> None:
         raise CorralError(f"{name}: problem must be a property; write @property above it")
     if issubclass(cls, Base) and inspect.isfunction(inspect.getattr_static(cls, "rarely_changes")):
         raise CorralError(f"{name}: rarely_changes must be a property; write @property above it")
-    if issubclass(cls, Meta) and not isinstance(records := inspect.getattr_static(cls, "records"), property):
-        check_quantities(records, name)
+    if issubclass(cls, Meta):
+        check_declared(cls, name)
     known = [field.name for field in attrs.fields(Problem)]
     for field in parameters(cls):
         if "fitted" in field.metadata and field.name not in known:

@@ -13,7 +13,7 @@ from corral_core.experiments.guarantee import orders
 from corral_core.experiments.point import Point
 from corral_core.parsing import check_keys, convert
 from corral_core.selection.options import PlayerName
-from corral_core.selection.validation import check_quantities
+from corral_core.selection.stated import check_quantities
 from corral_core.simulation.curve import Curve
 
 

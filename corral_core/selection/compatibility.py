@@ -13,7 +13,8 @@ from corral_core.protocols.meta import Meta
 from corral_core.protocols.parameters import fitted_names
 from corral_core.protocols.problem import Problem
 from corral_core.selection.options import Options
-from corral_core.selection.validation import array_kind, check_quantities, kind
+from corral_core.selection.stated import check_declared
+from corral_core.selection.validation import array_kind, kind
 from corral_core.terminal import counted
 
 
@@ -29,6 +30,8 @@ def check_parts(bases: Any, meta: Any, problem: Any, options: Any) -> None:
         if not isinstance(value, cls):
             what = {"options": 'Options, like PRESETS["practice"]', "problem": "a Problem", "meta": "a Meta or None"}
             raise CorralError(f"{name} must be {what.get(name, 'a Base')}, not {kind(value)}")
+    if meta is not None:
+        check_declared(meta, meta.name)
 
 
 def check_sizes(rows: Any, rounds: Any) -> None:
@@ -78,7 +81,6 @@ def check_fit(bases: Sequence[Base], meta: Meta | None, problem: Problem, option
             raise CorralError("several bases need a meta-algorithm to choose among them")
         return
     problem.check_range()
-    check_quantities(meta.records, meta.name)
     if meta.feedback != "raw" and options.player != "plain":
         raise CorralError(f"{meta.name} teaches every base at every play: player must be plain, not {options.player}")
     if options.share and meta.feedback != "raw":

@@ -26,15 +26,16 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.bounds import BoundTable
+from corral_core.errors import CorralError, reason
 from corral_core.metas.sampling import among
 from corral_core.protocols.meta import Meta, MetaProblem, Verdict
 from corral_core.protocols.problem import Problem
 from corral_core.rows import Array
-from corral_core.selection.alike import demand_arrays
+from corral_core.selection.alike import demand, demand_arrays
 from corral_core.selection.options import Options
 from corral_core.selection.round import Round
 from corral_core.selection.setup import units
-from corral_core.selection.validation import check_active, choice_of, recorded_of, verdict_of
+from corral_core.selection.validation import check_active, choice_of, kind, probabilities_of, recorded_of, verdict_of
 
 
 class Judge:
@@ -123,7 +124,7 @@ class MetaJudge(Judge):
 
     @property
     def probabilities(self) -> Array | None:
-        found = self.meta.probabilities(self.state)
+        found = probabilities_of(self.meta, self.meta.probabilities(self.state), *self.active.shape)
         return None if found is None else among(self.active, found)
 
     @property
@@ -138,7 +139,16 @@ class MetaJudge(Judge):
         super().restore(saved)
         if self._base_test is not None:
             _replace_arrays(self._base_test, saved["test"])
-        self.state = self.meta.from_arrays(self.state, saved["meta"])
+        demand(isinstance(saved["meta"], dict), "the meta-algorithm has no state")
+        try:
+            state = self.meta.from_arrays(self.state, saved["meta"])
+        except CorralError:
+            raise
+        except Exception as error:
+            raise CorralError(f"{self.meta.name}: from_arrays refused what was saved ({reason(error)})") from error
+        if type(state) is not type(self.state):
+            raise CorralError(f"{self.meta.name}: from_arrays must return the state, not {kind(state)}")
+        self.state = state
 
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
         scaled = (reward - self._low) / self._span

@@ -62,9 +62,9 @@ def meta_problem(bases: Sequence[Base], problem: Problem, options: Options, roun
     for base in bases:
         bound = base.stated_bound(delta)
         bounds.append(bound.scaled(1 / span) if bound else None)
-    low, high = (0.0, 1.0) if isinstance(options.clip, str) else (options.clip[0], options.clip[1])
-    if options.units == "raw" and options.clip == "auto":
-        low, high = problem.range
+    low, high = problem.range if options.units == "raw" else (0.0, 1.0)
+    if not isinstance(options.clip, str):
+        low, high = options.clip[0], options.clip[1]
     gains = (low - most, high) if options.bias else (low, high)
     plays = None
     if rounds is not None:

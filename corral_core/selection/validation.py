@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,7 @@ from corral_core.protocols.meta import Meta, Verdict
 from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array, Rows
 
-TAKEN = (  # what every run has: quantities of curves, pictures, tables of an export, and arrays of chunk files
-    *("reward", "regret", "probabilities", "plays", "restarts", "dropped", "recorded", "quantities"),
-    *("rates", "shares", "curves", "curve", "bases", "base", "summary", "at"),
-)
-MOST_QUANTITIES = 8  # of a meta-algorithm
-LONGEST_NAME = 40  # characters of the name of a quantity
+ROUNDING = 1e-6  # by which probabilities may miss one
 LARGEST = 1e150  # value of a curve; the square of a larger one, which a deviation needs, is infinite
 
 
@@ -66,8 +60,9 @@ def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Ar
         if not is_array(probability, "f", rows, 1):
             wanted = f"one probability per row, of shape ({rows},), or None"
             raise CorralError(f"{meta.name}: choose must return {wanted}, not {array_kind(probability)}")
-        if not probability.min() > 0:
-            raise CorralError(f"{meta.name}: choose must return positive probabilities, not {probability.min():.3g}")
+        if not (probability.min() > 0 and probability.max() <= 1 + ROUNDING):
+            wrong = probability[~((probability > 0) & (probability <= 1 + ROUNDING))][0]
+            raise CorralError(f"{meta.name}: choose must return probabilities above 0 and at most 1, not {wrong:.3g}")
     if probability is None and meta.feedback == "importance-weighted":
         raise CorralError(f"{meta.name}: importance-weighted feedback needs the probabilities of choices, not None")
     return chosen, probability
@@ -78,6 +73,23 @@ def check_active(meta: Meta, chosen: Array, active: Array) -> None:
     may = active[chosen, np.arange(len(chosen))]
     if not may.all():
         raise CorralError(f"{meta.name}: choose must choose an active base, but base {chosen[~may][0]} is not active")
+
+
+def probabilities_of(meta: Meta, found: Any, bases: int, rows: int) -> Array | None:
+    """What `probabilities` returned, checked: (bases, rows), at least 0, summing to one in every row; or None."""
+    if found is None:
+        return None
+    if not is_array(found, "f", bases, 2) or found.shape != (bases, rows):
+        wanted = f"floats of shape ({bases}, {rows}): bases, rows"
+        raise CorralError(f"{meta.name}: probabilities must be {wanted}, not {array_kind(found)}")
+    total = found.sum(axis=0)
+    if not (found >= 0).all() or not (np.abs(total - 1) <= ROUNDING).all():
+        row = int(np.argmax((found < 0).any(axis=0) | ~(np.abs(total - 1) <= ROUNDING)))
+        raise CorralError(
+            f"{meta.name}: probabilities must be at least 0 and sum to one, not {shown(found[:, row].tolist())}"
+        )
+    checked: Array = found
+    return checked
 
 
 def verdict_of(meta: Meta, verdict: Any, bases: int, rows: int) -> Verdict | None:
@@ -94,24 +106,6 @@ def verdict_of(meta: Meta, verdict: Any, bases: int, rows: int) -> Verdict | Non
     if verdict.drop is not None and verdict.readmit is not None and (verdict.drop & verdict.readmit).any():
         raise CorralError(f"{meta.name}: a Verdict must not drop and readmit the same base of a row")
     return verdict
-
-
-def check_quantities(names: Any, who: str) -> None:
-    """Refuse names of recorded quantities that are not plain, or that something else in a run has."""
-    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-        raise CorralError(f'{who}: records must be a tuple of names, like ("coefficients",), not {kind(names)}')
-    if len(names) > MOST_QUANTITIES:
-        raise CorralError(f"{who}: records names {len(names)} quantities, more than {MOST_QUANTITIES}")
-    for name in names:
-        if not re.fullmatch(r"[a-z](-?[a-z0-9])*", name) or len(name) > LONGEST_NAME:
-            raise CorralError(
-                f"{who}: a recorded quantity needs a name of at most {LONGEST_NAME} small letters, digits and single "
-                f"hyphens, like estimated-gains, not {shown(name)}"
-            )
-        if name in TAKEN:
-            raise CorralError(f"{who}: a recorded quantity cannot be called {name}, because every run has {name}")
-        if names.count(name) > 1:
-            raise CorralError(f"{who}: records names {name} twice")
 
 
 def recorded_of(meta: Meta, found: Any, bases: int, rows: int) -> dict[str, Array]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import attrs
+import numpy as np
 from breaking import rules
 from sound_metas import SoundAndPledged
 
@@ -58,6 +59,22 @@ class GuaranteeWithBareConditions(SoundAndPledged):
 
     def guarantee(self, told: Any) -> Any:
         return attrs.evolve(super().guarantee(told), conditions=("the rate is at most 1",))
+
+
+@breaks("choices-are-sentences")
+class ChoicesAreSentences(SoundAndPledged):
+    """Says what it chose in one string, which is a list of letters."""
+
+    def choices(self, problem: Any) -> Any:
+        return "nothing was left to choose"
+
+
+@breaks("guarantee-has-an-order")
+class GuaranteeOfNumpyIntegers(SoundAndPledged):
+    """Counts rounds in 64 bits."""
+
+    def guarantee(self, told: Any) -> Any:
+        return attrs.evolve(super().guarantee(told), order=lambda term, rounds: float(np.int64(rounds)))
 
 
 @breaks("unknown-horizon")

@@ -203,7 +203,9 @@ class ExtremeGainsAreSurvived(Sound):
 class SaysWhatItIs(Sound):
     """Declares a kind of feedback that does not exist."""
 
-    feedback: ClassVar[str] = "sometimes"
+    @property
+    def feedback(self) -> Any:
+        return "sometimes"
 
 
 @attrs.define(eq=False)

@@ -129,7 +129,7 @@ def test_the_ticket_keeps_the_probability_of_its_own_round() -> None:
     class Spy(Uniform):
         def choose(self, state, active, rng):
             base, probability = super().choose(state, active, rng)
-            asked.append(probability * (1 + len(asked)))
+            asked.append(probability / (1 + len(asked)))
             return base, asked[-1]
 
         def update(self, state, chosen, probability, gain, active):

@@ -116,8 +116,8 @@ def test_an_arm_that_is_masked() -> None:
             r"one probability per row, of shape \(4,\), or None, not float64 of \(1, 4\)",
         ),
         ((np.zeros(4, dtype=int), ["x"] * 4), r"one probability per row, of shape \(4,\), or None, not list"),
-        ((np.zeros(4, dtype=int), np.array([1, 1, np.nan, 1])), r"positive probabilities, not nan"),
-        ((np.zeros(4, dtype=int), np.array([1, 0.0, 1, 1])), r"positive probabilities, not 0"),
+        ((np.zeros(4, dtype=int), np.array([1, 1, np.nan, 1])), "probabilities above 0 and at most 1, not nan"),
+        ((np.zeros(4, dtype=int), np.array([1, 0.0, 1, 1])), "probabilities above 0 and at most 1, not 0"),
     ],
 )
 def test_choices_that_are_none(choice, sentence: str) -> None:
