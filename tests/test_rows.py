@@ -205,3 +205,18 @@ def test_a_subclass_of_log_stays_one() -> None:
     assert both.mark == "x"
     assert_log_is(both, [*lists, [], []])
     assert type(log.empty(4)) is Log
+
+
+class Maybe(Rows):
+    n: Array
+    best: Array | None = None
+    inner: Rows | None = None
+
+
+def test_what_was_none_when_it_was_made_is_loaded_too() -> None:
+    fresh, found = Maybe(np.zeros(2)), Maybe(np.ones(2), best=np.array([3.0, 4.0]))
+    assert fresh.from_arrays(found.to_arrays()).best.tolist() == [3.0, 4.0]
+    assert found.from_arrays(fresh.to_arrays()).best is None
+    nested = Maybe(np.ones(2), inner=Maybe(np.ones(2)))
+    with pytest.raises(CorralError, match=r"Maybe.inner was saved, but is not there in a fresh record"):
+        fresh.from_arrays(nested.to_arrays())

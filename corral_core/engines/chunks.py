@@ -126,7 +126,7 @@ def run_chunk(point: Point, curve: str, chunk_number: int, progress: Listener | 
     except SystemExit as left:  # it must not end the command as if all were well
         bug = RuntimeError(f"it called sys.exit({'' if left.code is None else left.code})")
         bug.add_note(note(point, curve, chunk_number))
-        raise bug from left
+        raise bug.with_traceback(left.__traceback__) from left
     except Exception as bug:
         bug.add_note(note(point, curve, chunk_number))
         raise

@@ -201,24 +201,11 @@ def _adapted(curve: Curve, told: MetaProblem, problem: Problem) -> Condition:
     """Whose bound cannot hold, because the base was told of a milder problem. Of the others nobody knows."""
     named = zip(curve.labels, curve.bases, told.bounds, strict=True)
     stated = [(label, base) for label, base, bound in named if bound is not None and base.claimed is None]
-    unfit = [f"not {label}: {milder}" for label, base in stated if (milder := _milder(base, problem))]
+    unfit = [f"not {label}: {unmet}" for label, base in stated if (unmet := base.unmet(problem))]
     none_left = bool(unfit) and len(unfit) == len(curve.bases)
     return Condition(
         f"some base is adapted: its bound holds in this environment{_listed(unfit)}", False if none_left else None
     )
-
-
-HARDER = {"noise": 1, "high": 1, "step_high": 1, "low": -1, "step_low": -1}  # the sign in which a problem gets harder
-
-
-def _milder(base: Base, problem: Problem) -> str:
-    """What a base assumes of rewards although the problem is harder; empty if there is nothing."""
-    fitted = fitted_names(base)
-    for name, sign in HARDER.items():
-        ours, theirs = getattr(base, name, None), getattr(problem, name)
-        if name in fitted and ours is not None and theirs is not None and sign * ours < sign * theirs:
-            return f"{name} {ours:.4g} instead of {theirs:.4g}"
-    return ""
 
 
 def _noise(point: Point) -> Iterator[Condition]:

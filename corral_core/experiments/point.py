@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from corral_core.errors import CorralError, place, reason
+from corral_core.errors import CorralError, Terminated, place, reason
 from corral_core.experiments.checking import (
     KEYS,
     check_name,
@@ -149,7 +149,9 @@ def _check(curves: list[Curve], problem: Problem, where: str) -> None:
                 curve.meta.init(1, curve.told(problem))
         except CorralError as refused:
             raise CorralError(f"{where}: {refused}") from None
-        except Exception as bug:
+        except Terminated:
+            raise
+        except (Exception, SystemExit) as bug:
             raise CorralError(f"{where}: the curve {curve.name} cannot be set up: {reason(bug)}{place(bug)}") from bug
 
 

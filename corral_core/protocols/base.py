@@ -126,6 +126,15 @@ class Base(Named):
         """The bound that selection uses: the one that was claimed for this base, otherwise its own."""
         return self.bound(delta) if self.claimed is None else sum_of(self.claimed)
 
+    def unmet(self, problem: Problem) -> str:
+        """What this base assumes although the problem is harder, so that its bound may not hold; empty if nothing."""
+        fields = fitted_names(self)
+        for name, sign in HARDER.items():
+            ours, theirs = getattr(self, name, None), getattr(problem, name)
+            if name in fields and ours is not None and theirs is not None and sign * ours < sign * theirs:
+                return f"{name} {_in_words(ours)} instead of {_in_words(theirs)}"
+        return ""
+
     def resolve(self, problem: Problem) -> Self:
         """This base fitted to the problem; raises a `CorralError` if it does not fit."""
         refuse(self, problem)
@@ -152,6 +161,14 @@ class Base(Named):
             if low is not None and high is not None and low > high:
                 raise CorralError(f"{self.name}: {lower} must be at most {upper}, not {low} and {high}")
         return fit
+
+
+# The sign in which each field of a problem makes it harder.
+HARDER = {"noise": 1, "high": 1, "step_high": 1, "low": -1, "step_low": -1, "changing": 1}
+
+
+def _in_words(value: float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:.4g}"
 
 
 B = TypeVar("B", bound=Base)

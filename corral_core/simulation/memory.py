@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
-from corral_core.errors import CorralError
+from corral_core.errors import CorralError, Terminated
 from corral_core.protocols.environment import Environment
 from corral_core.rows import Array
 from corral_core.selection.setup import given_rows
@@ -31,7 +31,9 @@ def bytes_per_row(environment: Environment, curves: Sequence[Curve], horizon: in
             most = max(most, _held(curve, shown, horizon, rng) + recorded * CHECKPOINTS * len(curve.bases))
         except (CorralError, MemoryError, OverflowError, ValueError):
             raise
-        except Exception:  # a bug of a base: its own curve fails when it is played, and says so there
+        except Terminated:
+            raise
+        except (Exception, SystemExit):  # a bug of a base: its own curve fails when it is played, and says so there
             continue
     return most + int(getattr(instance, "nbytes", 0))
 

@@ -19,7 +19,7 @@ os.write(1, b"noise of an import\\n")
 
 @hookimpl
 def corral_bases():
-    names = ("raising", "far", "loud", "hanging")
+    names = ("raising", "far", "loud", "hanging", "leaving")
     return [Entry(name, "A base that fails", f"corral_herd.bases:{name.title()}") for name in names]
 
 
@@ -42,6 +42,14 @@ import numpy as np
 from corral_mab import BernoulliArms, Ucb
 
 from corral_core import Uniform, parameter
+
+
+@attrs.frozen
+class Leaving(Ucb):
+    name = "leaving"
+
+    def learn(self, state, rows, feedback, rng):
+        raise SystemExit(0)
 
 
 @attrs.frozen

@@ -44,11 +44,19 @@ def test_an_exception_of_a_base_is_told_from_its_file_on() -> None:
     assert reason == "ZeroDivisionError: division by zero"
     assert (failure.who, failure.play, failure.refused) == ("base raising", 11, False)
     lines = failure.traceback.splitlines()
-    assert lines[0].endswith('corral_herd/bases.py", line 20, in learn')
+    assert lines[0].endswith('corral_herd/bases.py", line 28, in learn')
     assert "    return len(rows) / 0" in lines
     assert lines[-1] == "ZeroDivisionError: division by zero"
     assert "corral_core" not in failure.traceback
     assert len(lines) <= 7
+
+
+def test_leaving_python_is_a_failure_like_any_other() -> None:
+    """It neither ends the command, as if all were well, nor a worker."""
+    reason, failure = failed(point("leaving", "ucb"), "leaving")
+    assert reason == "RuntimeError: it called sys.exit(0)"
+    assert (failure.who, failure.play) == ("base leaving", 1)
+    assert "in learn" in failure.traceback
 
 
 def test_an_arm_that_does_not_exist_is_a_sentence_that_names_the_base() -> None:

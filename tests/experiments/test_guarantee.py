@@ -158,6 +158,23 @@ def test_a_base_that_assumes_a_milder_problem_is_not_adapted(own: dict[str, floa
     assert alone == Condition(f"{ADAPTED} (not ucb: {text})" if text else ADAPTED, False if text else None)
 
 
+@pytest.mark.parametrize(
+    ("mild", "environment", "text"),
+    [
+        ({"name": "ucb", "changing": False}, {"name": "lipschitz"}, "changing false instead of true"),
+        (
+            {"name": "epsilon-greedy", "bounded": True},
+            {"name": "gaussian-arms", "means": [0.2, 0.8], "noise": 0.4},
+            "all rewards in [0, 1]",
+        ),
+    ],
+)
+def test_a_base_that_is_told_what_is_not_true_is_not_adapted(mild: Any, environment: Any, text: str) -> None:
+    """Contexts that change, and rewards without limits, which nobody but the user denied."""
+    found = promise(bases=[mild], environment=environment).conditions[-1]
+    assert found == Condition(f"{ADAPTED} (not {mild['name']}: {text})", False)
+
+
 def test_the_preset_theory_is_only_named_if_it_has_what_is_missing() -> None:
     assert promise(preset="paper").off
     assert promise(options={"bound": "shape"}).off

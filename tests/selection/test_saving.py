@@ -182,6 +182,33 @@ def test_learners_that_cannot_be_saved_are_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (ZeroDivisionError("oops"), r"odd: to_state failed \(ZeroDivisionError: oops\)"),
+        ("a circle", r"odd: to_state failed \(RecursionError"),
+        (10**5000, r"odd: to_state\(\) is an integer of more than 4096 bits, which cannot be saved"),
+        (
+            {"day": np.array(["2026-01-01"], dtype="datetime64[D]")},
+            r"odd: to_state must return plain values and arrays",
+        ),
+    ],
+)
+def test_states_that_cannot_be_written_name_the_base(state: Any, sentence: str, tmp_path: Path) -> None:
+    class Odd(Counting):
+        def to_state(self) -> Any:
+            if isinstance(state, Exception):
+                raise state
+            circle: list[Any] = []
+            circle.append(circle)
+            return circle if state == "a circle" else state
+
+    chosen = selection([lift(lambda problem: Odd(3), "odd"), Ucb()], Uniform())
+    with pytest.raises(CorralError, match=sentence):
+        chosen.save(tmp_path / "x.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- one sentence ---
 
 
@@ -288,6 +315,17 @@ def test_paths_that_are_none_are_one_sentence(path: Any, tmp_path: Path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
+def test_a_link_stays_a_link_and_a_private_file_private(tmp_path: Path) -> None:
+    chosen = selection(BASES, METAS[0])
+    (tmp_path / "link.npz").symlink_to(tmp_path / "x.npz")
+    for _ in range(2):
+        chosen.save(tmp_path / "link.npz")
+        (tmp_path / "x.npz").chmod(0o600)
+    assert (tmp_path / "link.npz").is_symlink()
+    chosen.save(tmp_path / "link.npz")
+    assert (tmp_path / "x.npz").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.npz"
     chosen = selection(BASES, METAS[0])
@@ -303,6 +341,26 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["x.npz"]
     assert digest(chosen.blocks) == known
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda state, arrays: None, "hoarder: from_arrays must return the state, not NoneType None"),
+        (lambda state, arrays: 1 / 0, r"hoarder: from_arrays refused what was saved \(ZeroDivisionError"),
+    ],
+)
+def test_a_meta_that_cannot_be_filled_is_named(answer: Any, sentence: str, tmp_path: Path) -> None:
+    @attrs.frozen
+    class Hoarder(Uniform):
+        name = "hoarder"
+
+        def from_arrays(self, state: Any, arrays: Any) -> Any:
+            return answer(state, arrays)
+
+    chosen = selection(BASES, Hoarder())
+    with pytest.raises(CorralError, match=sentence):
+        saved(chosen, tmp_path)
 
 
 def test_states_of_metas_that_cannot_be_saved_are_named(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""Tickets by number, abandoned tickets, renewed arms and probabilities of actions.
+"""Tickets by number, abandoned tickets and renewed arms.
 
-Also tests `selection/renewing.py`, `selection/propensity.py` and `selection/lineup.py`.
+Also tests `selection/renewing.py` and `selection/lineup.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 import pytest
-from corral_mab import EpsilonGreedy, Exp3, Ucb
+from corral_mab import Exp3, Ucb
 
 from corral_core.errors import CorralError
 from corral_core.metas.corral import Corral
 from corral_core.metas.uniform import Uniform
-from corral_core.protocols.problem import NOTHING
 from corral_core.rows import Array
 from corral_core.selection.options import PRESETS, Options
 
@@ -194,77 +193,3 @@ def test_wrong_arms_are_named_and_change_nothing(chosen: Any, arms: Any, rows: A
 def test_a_base_that_cannot_forget_is_refused() -> None:
     with pytest.raises(CorralError, match="cannot forget an arm"):
         selection([Exp3()], None, problem=RENEWABLE)
-
-
-# --- probabilities ---
-
-
-@attrs.frozen
-class Odds(EpsilonGreedy):
-    """Draws an arm from fixed odds."""
-
-    name: ClassVar[str] = "odds"
-
-    def act(self, policy: Any, observation: Any, rng: Any) -> Array:
-        return (rng.random(len(policy))[:, None] > np.cumsum(self.odds(policy), axis=1)).sum(axis=1)
-
-    def odds(self, policy: Any) -> Array:
-        return np.tile([0.5, 0.3, 0.2], (len(policy), 1))
-
-    def action_probabilities(self, policy: Any, observation: Any) -> Array | None:
-        return self.odds(policy)
-
-
-@attrs.frozen
-class Sure(Odds):
-    name: ClassVar[str] = "sure"
-
-    def odds(self, policy: Any) -> Array:
-        return np.tile([0.0, 0.0, 1.0], (len(policy), 1))
-
-
-@attrs.frozen
-class Secret(Odds):
-    name: ClassVar[str] = "secret"
-
-    def action_probabilities(self, policy: Any, observation: Any) -> Array | None:
-        return None
-
-
-def test_the_probability_of_an_action_is_the_sum_over_bases() -> None:
-    chosen = selection([Odds(), Sure()], Corral(eta=0.3), options=PLAIN)
-    luck = np.random.default_rng(5)
-    for _ in range(50):
-        p = chosen.probabilities
-        actions, ticket = chosen.ask(NOTHING, probabilities=True)
-        wanted = p[0] * np.array([0.5, 0.3, 0.2])[actions] + p[1] * (actions == 2)
-        assert ticket.action_probability == pytest.approx(wanted, rel=1e-12)
-        chosen.tell(ticket, luck.random(4))
-
-
-def test_asking_for_probabilities_changes_no_play() -> None:
-    plain, asked = (selection([Odds(), Sure(), EpsilonGreedy(c=5)], Corral(eta=0.3), options=PLAIN) for _ in range(2))
-    for _ in range(100):
-        actions, ticket = plain.ask()
-        others, other = asked.ask(probabilities=True)
-        assert (actions == others).all()
-        plain.tell(ticket, np.ones(4))
-        asked.tell(other, np.ones(4))
-    assert (plain.probabilities == asked.probabilities).all()
-
-
-@pytest.mark.parametrize(
-    ("bases", "options"),
-    [([Odds(), Secret()], PLAIN), ([Odds(), Sure()], PRESETS["paper"]), ([Odds()], Options(player="boosted"))],
-    ids=["no closed form", "smoothed", "boosted"],
-)
-def test_what_cannot_be_known_is_none(bases: Any, options: Options) -> None:
-    chosen = selection(bases, Uniform(), options=options)
-    assert chosen.ask(probabilities=True)[1].action_probability is None
-
-
-def test_a_base_alone_has_its_own_probability() -> None:
-    chosen = selection([Odds()], None, options=PLAIN)
-    actions, ticket = chosen.ask(probabilities=True)
-    assert ticket.action_probability == pytest.approx(np.array([0.5, 0.3, 0.2])[actions])
-    assert chosen.ask()[1].action_probability is None

@@ -92,6 +92,7 @@ def test_gains_and_bounds_are_told_in_the_same_units() -> None:
     assert told(clip=(-1.0, 2.0)).gains == (-1.0, 2.0)
     assert told(clip=(-1.0, 2.0), bias=1.0).gains == (-2.0, 2.0)
     assert told(clip="none").gains == (0.0, 1.0)
+    assert told(clip="none", units="raw").gains == told(units="raw").gains == (WIDE.low, WIDE.high)
 
 
 def test_exp3p_maps_another_clip_to_the_unit_interval() -> None:

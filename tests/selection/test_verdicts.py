@@ -200,3 +200,27 @@ def test_a_dropped_base_cannot_be_chosen() -> None:
         play(chosen, 10)
     assert str(refused.value) == "scripted: choose must choose an active base, but base 1 is not active"
     assert chosen.rounds_of.sum() == 2 * 4
+
+
+def test_a_dropped_base_restarts_too_and_comes_back_fresh() -> None:
+    """With its drop, or while it is dropped; not if it failed the base test or was set aside."""
+
+    @attrs.frozen
+    class Fresh(Scripted):
+        def update(self, state: Script, chosen: Array, probability: Any, gain: Array, active: Array) -> Any:
+            verdict = super().update(state, chosen, probability, gain, active)
+            at = np.arange(2)[:, None] == np.ones(active.shape[1])
+            if state.rounds == 4:
+                return Verdict(drop=at, restart=at)
+            return Verdict(restart=at) if state.rounds == 6 else Verdict(readmit=at) if state.rounds == 8 else verdict
+
+    chosen = selection([Ucb(), Ucb(scale=2.0)], Fresh(), rows=2, options=PLAIN)
+    play(chosen, 8)
+    assert chosen.active.all() and chosen.restarts.tolist() == [[0, 0], [2, 2]]
+    assert chosen.blocks[0].player.plays.reshape(2, 2)[1].tolist() == [0, 0]
+
+    chosen = selection([Ucb(), Ucb(scale=2.0)], Fresh(), rows=2, options=PLAIN)
+    play(chosen, 3)
+    chosen.judge.set_aside(np.array([2]))  # base 1 in row 0
+    play(chosen, 5)
+    assert chosen.restarts.tolist() == [[0, 0], [0, 2]]

@@ -76,9 +76,27 @@ def test_a_renewed_action_was_never_taken(base: Tabular, environment: Environmen
     for name, array in state.counts.to_arrays().items():
         np.testing.assert_allclose(array, other.counts.to_arrays()[name], rtol=1e-12, atol=1e-12)
     if fitted.rarely_changes:
+        other.steps[:] = state.steps  # the time goes on
         assert fitted.changed(state, rows).all() and not fitted.changed(state, np.array([1])).any()
         assert (state.in_force.since[rows] == state.counts.taken[rows]).all()
         assert (fitted.policy(state, rows).best == fitted._planned(other, rows).best).all()
+
+
+@pytest.mark.parametrize("version", ["jaksch", "tabularl"])
+def test_what_is_known_of_other_actions_stays_as_certain(version: Any) -> None:
+    """The widths of UCRL2 depend on the time, which renewing an action does not turn back."""
+    environment = SmallChain()
+    fitted = resolved(Ucrl2(version=version), environment, renewable=True)
+    *_, (_, _, state) = episodes(fitted, environment, 3, 20)
+    rows, gone = np.arange(3), np.array([[True, False]] * 3)
+
+    def widths() -> list[Any]:
+        return list(fitted._widths(state, rows, state.counts, state.counts.led.sum(axis=3)))
+
+    before = widths()
+    fitted.renew(state, rows, gone)
+    for one, other in zip(before, widths(), strict=True):
+        assert (one[:, :, 1] == other[:, :, 1]).all() and (one[:, :, 0] < other[:, :, 0]).any()
 
 
 def _arrays(steps: Any) -> list[tuple[str, Any]]:

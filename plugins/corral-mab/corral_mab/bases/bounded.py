@@ -36,6 +36,11 @@ class NeedsBoundedRewards(Base):
             return fit
         return attrs.evolve(fit, bounded=problem.pays_within(fit.low, fit.high))
 
+    def unmet(self, problem: Problem) -> str:
+        if self.bounded and not problem.pays_within(self.low, self.high):
+            return f"all rewards in [{self.low:.4g}, {self.high:.4g}]"
+        return super().unmet(problem)
+
     @property
     def has_bound(self) -> bool:
         """Whether its bound holds in the problem that it was resolved for."""
