@@ -1,9 +1,10 @@
-"""Checks of saving: what was saved at any moment and loaded goes on with the same bits, late answers included."""
+"""Checks of saving: what was saved at any moment and loaded continues with the same bits, late answers included."""
 
 from __future__ import annotations
 
 import copy
 import io
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,33 +64,33 @@ class Session:
         return self
 
     def restore(self) -> None:
-        """Save the selection, and go on with what is loaded."""
+        """Save the selection, and continue with what is loaded."""
         file = SavedSelection(saved(self.selection), "the file")
         self.selection = Selection._restored(file, [self.base], None, self.problem, None)
 
 
 @SAVING.demand()
 def states_survive_saving(case: BaseCase) -> None:
-    """Saved and loaded at any moment, a selection goes on with the same bits, late answers included.
+    """Saved and loaded at several moments, a selection continues with the same bits, late answers included.
 
     This holds with each kind of player. Saving may be refused if the learners are Python objects without `to_state`.
     """
     for player in ("plain", "smooth", "boosted"):
-        for moment in MOMENTS:
-            session = Session(case, player)
+        found = Session(case, player)
+        try:
+            wanted = Session(case, player).play(MOMENTS[-1] + TURNS)
+        except Exception:  # another check reports it
+            return
+        for before, moment in pairwise((0, *MOMENTS)):
+            found.play(moment - before)
             try:
-                wanted = Session(case, player).play(moment + TURNS)
-                session.play(moment)
-            except Exception:  # another check reports it
-                return
-            try:
-                session.restore()
+                found.restore()
             except CorralError as refused:
-                if not case.base.saves or (isinstance(case.base, Lifted) and not _can_save(session)):
+                if not case.base.saves or (isinstance(case.base, Lifted) and not _can_save(found)):
                     return
                 broken(f"played {player} and saved after {moment} plays: {refused}")
-            what = f"played {player}, saved after {moment} plays, loaded and continued"
-            _compare(session.play(TURNS), wanted, what)
+        moments = " and ".join(map(str, MOMENTS))
+        _compare(found.play(TURNS), wanted, f"played {player}, saved and loaded after {moments} plays")
 
 
 def _can_save(session: Session) -> bool:
@@ -115,7 +116,7 @@ def _compare(found: Session, wanted: Session, what: str) -> None:
 
 @META_SAVING.demand()
 def state_survives_saving(case: MetaCase) -> None:
-    """A state that was saved and loaded with `to_arrays` and `from_arrays` goes on with the same bits."""
+    """A state that was saved and loaded with `to_arrays` and `from_arrays` continues with the same bits."""
     for moment in (0, 1, 6, 13):
         wanted, found = (_late(case, moment, saves) for saves in (False, True))
         for number, pair in enumerate(zip(found.history, wanted.history, strict=True), start=1):
