@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from corral_core.parsing import shown
 from corral_core.players.plain import Player
 from corral_core.protocols.problem import Observation
 from corral_core.rows import Array
@@ -60,7 +61,7 @@ class Round:
         return actions
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Ticket:
     """One step of a round: which base acts, with which policy, what it observed and decided."""
 
@@ -77,6 +78,9 @@ class Ticket:
     number: int = -1  # in the order of asking, from 0
     action_probability: Array | None = None  # of the actions, over bases and their randomness, if it was asked for
     renewed: Array | None = None  # (rows, arms), true if an arm was renewed since: no base learns from it
+
+    def __repr__(self) -> str:
+        return f"Ticket(number={self.number}, step={self.step}, actions={shown(self.actions.tolist())})"
 
     @property
     def chosen(self) -> Array:

@@ -28,7 +28,7 @@ from corral_report.sizes import BROAD, Size
 
 ROW = 0.32  # minimum height of a base, in inches
 ROUNDING = 1e-6  # error allowed in probabilities
-INTERVALS = "no probabilities: shares of plays since the previous checkpoint"
+LEAST = 20  # plays per base over which a share is taken: shares of very few plays jump up and down
 GAP = 0.15  # between rows, as a fraction of a row
 
 
@@ -37,17 +37,30 @@ def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
     """The mean probability of each base over time; for a meta that does not draw, its share of plays per interval."""
     if result.curve.meta is None:
         raise CorralError(f"{result.curve.name} is a base alone, so there are no probabilities to draw")
-    draws = result.probabilities is not None
-    values, count = result.chosen.mean, len(result.curve.bases)
+    draws, count = result.probabilities is not None, len(result.curve.bases)
+    values = result.chosen.mean if draws else pooled(result.chosen.mean, result.plays, LEAST * count)
     top = max(float(values.max()), 1e-9)
     said = "numbers: final probability" if draws else "numbers: the last interval"
     about = f"every row goes from 0 to {top:.3g}, dotted: 1/{count}; {said}"
     ends = [f"{value:.3f}" for value in values[-1]]
-    figure, axes = _rows(result, values, (0.0, top), ends, size, about if draws else f"{INTERVALS}; {about}")
+    figure, axes = _rows(
+        result, values, (0.0, top), ends, size, about if draws else f"no probabilities: shares of plays; {about}"
+    )
     for foot in range(count):
         axes.axhline(foot + (1 - GAP) / count / top, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
     axes.set_ylabel("probability of each base" if draws else "share of plays of each base")
     return figure
+
+
+def pooled(shares: Array, plays: Array, least: int) -> Array:
+    """Shares of the plays since the previous checkpoint, (checkpoints, bases), as shares of at least so many plays."""
+    each = np.diff(plays, prepend=0)
+    width = max(least, int(each.max()))
+    group = np.minimum((plays - 1) // width, max(int(plays[-1]) // width, 1) - 1)
+    total = np.zeros((int(group[-1]) + 1, shares.shape[1]))
+    np.add.at(total, group, shares * each[:, None])
+    found: Array = (total / np.bincount(group, weights=each)[:, None])[group]
+    return found
 
 
 @drawing
