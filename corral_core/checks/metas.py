@@ -273,6 +273,6 @@ def says_what_it_is(case: MetaCase) -> None:
     """It has a name, a docstring, a help text for every parameter, and declares what it needs in valid words."""
     description_of(case.meta)
     try:
-        check_declared(case.meta, "it")
+        check_declared(case.meta, case.meta.name)
     except CorralError as refused:
         broken(str(refused))

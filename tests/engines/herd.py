@@ -45,14 +45,6 @@ from corral_core import Uniform, parameter
 
 
 @attrs.frozen
-class Leaving(Ucb):
-    name = "leaving"
-
-    def learn(self, state, rows, feedback, rng):
-        raise SystemExit(0)
-
-
-@attrs.frozen
 class Raising(Ucb):
     name = "raising"
 
@@ -94,6 +86,14 @@ class Hanging(Ucb):
             if self.marker:
                 Path(self.marker).touch()
             time.sleep(600)
+
+
+@attrs.frozen
+class Leaving(Ucb):
+    name = "leaving"
+
+    def learn(self, state, rows, feedback, rng):
+        raise SystemExit(0)
 
 
 @attrs.frozen

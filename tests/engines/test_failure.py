@@ -44,7 +44,7 @@ def test_an_exception_of_a_base_is_told_from_its_file_on() -> None:
     assert reason == "ZeroDivisionError: division by zero"
     assert (failure.who, failure.play, failure.refused) == ("base raising", 11, False)
     lines = failure.traceback.splitlines()
-    assert lines[0].endswith('corral_herd/bases.py", line 28, in learn')
+    assert lines[0].endswith('corral_herd/bases.py", line 20, in learn')
     assert "    return len(rows) / 0" in lines
     assert lines[-1] == "ZeroDivisionError: division by zero"
     assert "corral_core" not in failure.traceback

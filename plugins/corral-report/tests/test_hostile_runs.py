@@ -175,21 +175,29 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("lying", [False, True], ids=["honest directory", "lying directory"])
-@pytest.mark.parametrize("command", ["compare", "export"])
-def test_a_small_file_that_unpacks_to_gigabytes(command: str, lying: bool, sound: Path, tmp_path: Path) -> None:
-    """A command that may use one gigabyte refuses 1.9 MB that unpack to two."""
-    folder = tmp_path / "run"
-    shutil.copytree(sound, folder)
-    file = first_chunk(folder)
+@pytest.fixture(scope="module")
+def packed_gigabytes(sound: Path) -> bytes:
+    """The first chunk with two gigabytes of zeros at the end of its rewards."""
     written = io.BytesIO()
-    with zipfile.ZipFile(file) as found, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(first_chunk(sound)) as found, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as made:
         for name in found.namelist():
             with made.open(name, "w", force_zip64=True) as packed:
                 packed.write(found.read(name))
                 for _ in range(2000 if name == "reward.npy" else 0):
                     packed.write(bytes(2**20))
-    bomb = bytearray(written.getvalue())
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("lying", [False, True], ids=["honest directory", "lying directory"])
+@pytest.mark.parametrize("command", ["compare", "export"])
+def test_a_small_file_that_unpacks_to_gigabytes(
+    command: str, lying: bool, sound: Path, packed_gigabytes: bytes, tmp_path: Path
+) -> None:
+    """A command that may use one gigabyte refuses 1.9 MB that unpack to two."""
+    folder = tmp_path / "run"
+    shutil.copytree(sound, folder)
+    file = first_chunk(folder)
+    bomb = bytearray(packed_gigabytes)
     if lying:
         place = bomb.rindex(b"reward.npy") - 46
         bomb[place + 24 : place + 28] = (128 + 8 * 24).to_bytes(4, "little")
