@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from corral_report import figures, report
+from corral_report.page import Page
+from corral_report.sizes import BROAD
 
 from corral_core import CorralError, Run, cli
 from corral_core.experiments.experiment import Experiment
@@ -59,12 +62,17 @@ def outcome(capfd: pytest.CaptureFixture[str], *arguments: str) -> int:
     return code
 
 
+def _draw_broad(page: Page, draw: Any, caption: str, description: str) -> None:
+    page.figure(figures.svg(draw(size=BROAD)), caption, description, "")
+
+
 @pytest.mark.parametrize("seed", range(200))
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_whatever_is_in_a_folder_every_command_ends_well(
-    seed: int, sound: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    seed: int, sound: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """200 seeded damages; digests in the journal agree with them."""
+    """200 seeded damages; digests in the journal agree with them. Pictures are drawn in one size."""
+    monkeypatch.setattr(report, "_draw", _draw_broad)
     folder, out = tmp_path / "run", tmp_path / "out"
     shutil.copytree(sound, folder)
     damage(folder, seed)

@@ -88,7 +88,7 @@ def drawing(draw: Callable[P, Figure]) -> Callable[P, Figure]:
         with fixed_style():
             figure = draw(*arguments, **options)
             figure.draw_without_rendering()
-            figure.set_layout_engine("none")
+            figure.set_layout_engine(None)
             return figure
 
     return drawn
