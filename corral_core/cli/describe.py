@@ -147,7 +147,7 @@ def _describe_experiment(name: str, plugin: str | None = None) -> None:
     if first.question:
         say(first.question, "  ")
     environment = first.environment.name
-    hidden = " (nobody is told how many)" if first.problem.horizon is None else ""
+    hidden = " (bases and metas are not told how many)" if first.problem.horizon is None else ""
     print(f"\n{plays(first.horizon)}{hidden} in {environment}, {first.replicates} replicates, seed {first.seed}")
     if len(points) > 1:
         say(f"swept: {'; '.join(point.at for point in points)}", following="  ")

@@ -3,7 +3,7 @@
     name = "quickstart"
     question = "..."                     # one line: what the experiment asks
     horizon = 20000                      # plays
-    anytime = false                      # true: nobody is told the horizon; needs delta
+    anytime = false                      # true: the horizon is not told to anyone; needs delta
     replicates = 64
     seed = 1
     preset = "paper"                     # paper, theory or practice

@@ -198,7 +198,7 @@ def _delta(base: Base) -> float | None:
 
 
 def _adapted(curve: Curve, told: MetaProblem, problem: Problem) -> Condition:
-    """Whose bound cannot hold, because the base was told of a milder problem. Of the others nobody knows."""
+    """Whose bound cannot hold, because the base was told of a milder problem. The others cannot be checked."""
     named = zip(curve.labels, curve.bases, told.bounds, strict=True)
     stated = [(label, base) for label, base, bound in named if bound is not None and base.claimed is None]
     unfit = [f"not {label}: {unmet}" for label, base in stated if (unmet := base.unmet(problem))]

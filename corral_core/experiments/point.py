@@ -156,7 +156,7 @@ def _check(curves: list[Curve], problem: Problem, where: str) -> None:
 
 
 def _check_anytime(curve: Curve, problem: Problem) -> None:
-    """Refuse a meta that must know the horizon where nobody is told."""
+    """Refuse a meta that must know the horizon if the experiment hides it."""
     if curve.meta is not None and curve.meta.needs_horizon:
         raise CorralError(
             f"{curve.meta.name} must know the horizon, which anytime hides; leave out anytime, or take another meta"

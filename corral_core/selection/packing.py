@@ -1,8 +1,8 @@
 """Pack what a selection holds into plain arrays and JSON, and unpack it again.
 
-Every array, record, log, round and ticket is stored once, whoever refers to it, and shared again after unpacking. Small
-arrays of a type are stored together. A log is stored with its place in the player that holds it, so that it is restored
-from a fresh log of the same kind. Python learners are stored as their own `to_state` describes them.
+Every array, record, log, round and ticket is stored once and shared again after unpacking. Small arrays of a type are
+stored together. A log is stored with its place in the player that holds it, so that it is restored from a fresh log of
+the same kind. Python learners are stored as their own `to_state` describes them.
 
 Classes of records are found by name among those that are already imported: a file can name no code to run.
 """

@@ -142,7 +142,7 @@ class Selection:
             self._failures.warn()
 
     def abandon(self, ticket: Ticket | int) -> None:
-        """Close a ticket (or its number) whose reward will never come: nobody learns from it.
+        """Close a ticket (or its number) whose reward will never come; no one learns from it.
 
         It is as if the reward were late forever. The round goes on with its other steps, and bases learn from those. If
         the reward counts for the gain of the round, the meta-algorithm does not hear of this round; step 1 of a

@@ -15,7 +15,7 @@ Bound (Theorem 3, with L^2 where the source prints L), for lambda >= max(1, L^2)
 A `scale` above 1 multiplies the second factor. Below 1 nothing is proved, so there is no bound. The theorem holds for
 any sets of actions, also if they change from play to play, so masks leave it as it is.
 
-A play is learned from in the same way whoever chose the action: V and sum x y are all that is kept of it.
+A play is learned from in the same way, no matter which base chose the action: V and sum x y are all that is kept of it.
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011.
 """
