@@ -193,8 +193,7 @@ def _pictures(page: Page, point: ShownPoint, what: str, after: str, rates: bool)
             partial(figures.probabilities_figure, result),
             f"Mean probability with which {result.curve.name} chooses each base, over time."
             if draws
-            else f"Mean share of plays that {result.curve.name}, which does not draw, gives each base between "
-            "checkpoints, over time.",
+            else f"Mean share of plays that {result.curve.name}, which does not draw, gives each base, over time.",
             f"{f'Mean probabilities {after}' if draws else 'Shares of the last plays'}: {_shares(result)}.",
         )
     for result in metas:
@@ -224,7 +223,7 @@ def _draw(page: Page, draw: Callable[..., Figure], caption: str, description: st
 
 
 def _shares(result: Result) -> str:
-    pairs = zip(result.curve.bases, result.chosen.mean[-1], strict=True)
+    pairs = zip(result.curve.bases, figures.mean_choices(result)[-1], strict=True)
     return "; ".join(f"{label} {share:.3f}" for label, share in pairs)
 
 

@@ -34,11 +34,11 @@ GAP = 0.15  # between rows, as a fraction of a row
 
 @drawing
 def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
-    """The mean probability of each base over time; for a meta that does not draw, its share of plays per interval."""
+    """The mean probability of each base over time; for a meta that does not draw, its share of plays."""
     if result.curve.meta is None:
         raise CorralError(f"{result.curve.name} is a base alone, so there are no probabilities to draw")
     draws, count = result.probabilities is not None, len(result.curve.bases)
-    values = result.chosen.mean if draws else pooled(result.chosen.mean, result.plays, LEAST * count)
+    values = mean_choices(result)
     top = max(float(values.max()), 1e-9)
     said = "numbers: final probability" if draws else "numbers: the last interval"
     about = f"every row goes from 0 to {top:.3g}, dotted: 1/{count}; {said}"
@@ -50,6 +50,12 @@ def probabilities_figure(result: Result, *, size: Size = BROAD) -> Figure:
         axes.axhline(foot + (1 - GAP) / count / top, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
     axes.set_ylabel("probability of each base" if draws else "share of plays of each base")
     return figure
+
+
+def mean_choices(result: Result) -> Array:
+    """The mean probabilities of the bases at every checkpoint, or their shares of at least 20 plays per base."""
+    values = result.chosen.mean
+    return values if result.probabilities is not None else pooled(values, result.plays, LEAST * values.shape[1])
 
 
 def pooled(shares: Array, plays: Array, least: int) -> Array:
