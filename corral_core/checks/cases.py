@@ -23,7 +23,7 @@ from corral_core.checks.saving import META_SAVING, SAVING
 from corral_core.checks.slopes import SLOPES
 from corral_core.checks.states import STATES
 from corral_core.checks.trial import BaseCase
-from corral_core.checks.worlds import Small, small_worlds
+from corral_core.checks.worlds import small_worlds
 from corral_core.errors import CorralError, reason
 from corral_core.parsing import shown
 from corral_core.protocols.base import Base
@@ -114,21 +114,8 @@ def _base_cases(base: Base, within: Sequence[Environment], registry: Registry | 
                 pass  # the first check will say what was raised
             fitting.append(case)
         if fitting:
-            return fitting if within else _telling(fitting)
+            return fitting
     raise CorralError(f"{base.name} fits no environment in which to check it ({refusal}); pass one that it fits")
-
-
-def _telling(cases: list[BaseCase]) -> list[BaseCase]:
-    """Fewer worlds for a base that needs no features: it meets masks without any, and beside a shared context."""
-    kinds = {(world.shows, world.masked) for case in cases if isinstance(world := case.environment, Small)}
-    if ("nothing", False) not in kinds:
-        return cases
-    needless = {("fixed", True), ("changing", True)}
-    return [
-        case
-        for case in cases
-        if not isinstance(world := case.environment, Small) or (world.shows, world.masked) not in needless
-    ]
 
 
 def _registered(registry: Registry | None) -> list[Environment]:
