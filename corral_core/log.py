@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from corral_core.errors import CorralError
+from corral_core.kernels.pages import addresses, appended, drawn, full
 from corral_core.rows import Array, Rows
 
 
@@ -16,18 +17,18 @@ class Log:
 
     The entries of a row are stored in pages of doubling size, so appending takes amortised constant time and memory
     follows what was appended. Page k holds entries F (2^k - 1) to F (2^(k+1) - 1) - 1, with F the size of the first
-    page; entry q is in page floor(log2(q + F)) - log2(F).
+    page; entry q is in page floor(log2(q + F)) - log2(F). When a row needs a page, rows that soon will get theirs too.
     """
 
     FIRST = 16
+    SOON = 8  # a row whose last page is full but for the part 1/SOON gets the next one ahead of time
 
     def __init__(self, rows: int, entry: type[Rows] | None = None) -> None:
         """`entry` is the class of the entries; it is needed only if the log is loaded before anything is appended."""
         self.rows = rows
         self._entry = entry
         self.length = np.zeros(rows, dtype=np.int64)
-        self._next = np.zeros(rows, dtype=np.int64)  # address of the next entry
-        self._end = np.zeros(rows, dtype=np.int64)  # end of the page it falls in
+        self._room = np.zeros(rows, dtype=np.int64)  # how many entries fit in the pages of a row
         self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k minus its first entry's number; -1: none
         self._page_of = np.zeros(0, dtype=np.int8)  # the page of an entry
         self._used = 0
@@ -39,7 +40,7 @@ class Log:
 
     @property
     def nbytes(self) -> int:
-        held: list[Array] = [self.length, self._next, self._end, self._base, self._page_of, *self._columns.values()]
+        held: list[Array] = [self.length, self._room, self._base, self._page_of, *self._columns.values()]
         return sum(array.nbytes for array in held)
 
     def empty(self, rows: int) -> Self:
@@ -50,34 +51,31 @@ class Log:
         """Add one entry to each of these (distinct) rows."""
         if not self._columns:
             self._prepare(entries)
-        address = self._next.take(rows)
-        full = address == self._end.take(rows)
-        if full.any():
-            address[full] = self._new_pages(rows[full])
+        if full(self.length, self._room, rows):
+            self._make_room(rows)
+        address = appended(self._base, self._page_of, rows, self.length)
         for name, column in self._columns.items():
             value = getattr(entries, name)
             if value.dtype != column.dtype:
                 what = f"{type(entries).__name__}.{name}"
                 raise TypeError(f"{what} was {column.dtype} and is {value.dtype} now; it must keep its type")
             column[address] = value
-        address += 1
-        self._next[rows] = address
-        self.length[rows] += 1
 
     def get(self, rows: Array, index: Array) -> Any:
         """Entry number `index` (from 0) of each row, as the `Rows` that were appended."""
-        address = self._address(rows, index)
-        found = {name: column.take(address, axis=0) for name, column in self._columns.items()}
-        return self._like.replace(**found)
+        return self._at(addresses(self._base, self._page_of, rows, index))
+
+    def draw(self, rows: Array, uniform: Array) -> Any:
+        """Entry floor(u s) of each row, with s the number of its entries and u its uniform number."""
+        return self._at(drawn(self._base, self._page_of, rows, self.length, uniform))
 
     def column(self, name: str, rows: Array, index: Array) -> Array:
         """One field of `get`."""
-        return self._columns[name].take(self._address(rows, index), axis=0)
+        return self._columns[name].take(addresses(self._base, self._page_of, rows, index), axis=0)
 
     def forget(self, rows: Array) -> None:
         """Empty the lists of these rows; they reuse their pages."""
-        for array in (self.length, self._next, self._end):
-            array[rows] = 0
+        self.length[rows] = 0
 
     def take(self, rows: Array, axis: int = 0) -> Log:
         """The log itself: it is shared, not copied, and rows keep their numbers in it."""
@@ -128,15 +126,11 @@ class Log:
         log._entry, log._like = type(like), like.replace()
         rows = np.repeat(np.arange(len(length)), length)
         index = np.arange(total) - np.repeat(np.cumsum(length) - length, length)
-        address = log._address(rows, index)
+        address = addresses(log._base, log._page_of, rows, index)
         for name, values in columns.items():
             log._columns[name] = np.zeros((log._used, *values.shape[1:]), dtype=values.dtype)
             log._columns[name][address] = values
-        some = np.flatnonzero(length)
-        last = log._page_of.take(length[some] - 1).astype(np.int64)
-        base = log._base[last, some]
-        log._next[some] = base + length[some]
-        log._end[some] = base + first[last] + size[last]
+        log._room = sizes.sum(axis=0)
         return log
 
     @classmethod
@@ -156,29 +150,29 @@ class Log:
             elif not isinstance(value, Log):
                 raise TypeError(f"an entry may hold only arrays and logs; {type(entries).__name__}.{name} is neither")
 
-    def _address(self, rows: Array, index: Array) -> Array:
-        page = self._page_of.take(index).astype(np.int64)
-        address: Array = self._base.take(page * self.rows + rows) + index
-        return address
+    def _at(self, address: Array) -> Any:
+        """The entries at these addresses."""
+        found = {name: column.take(address, axis=0) for name, column in self._columns.items()}
+        return self._like.replace(**found)
 
-    def _new_pages(self, rows: Array) -> Array:
-        """Give each row its next page and return the addresses at which the pages begin."""
-        index = self.length.take(rows)
-        page = np.frexp((index + self.FIRST).astype(np.float64))[1] - self.FIRST.bit_length()
+    def _make_room(self, rows: Array) -> None:
+        """Give a page to each of these rows that is full, and to all rows that soon will be."""
+        short = (self._room > 0) & (self.length >= self._room - (self._room + self.FIRST) // (2 * self.SOON))
+        short[rows] |= self.length.take(rows) == self._room.take(rows)
+        those = np.flatnonzero(short)
+        room = self._room.take(those)  # so many entries are in the pages so far: the number of the next page's first
+        page = np.frexp((room + self.FIRST).astype(np.float64))[1] - self.FIRST.bit_length()
         pages = int(page.max()) + 1
         if pages > len(self._base):
             missing = np.full((pages - len(self._base), self.rows), -1)
             self._base = np.concatenate([self._base, missing])
             self._page_of = np.repeat(np.arange(pages, dtype=np.int8), self.FIRST << np.arange(pages))
         size = np.left_shift(np.int64(self.FIRST), page.astype(np.int64))
-        base = self._base[page, rows]
-        wanted = np.where(base < 0, size, 0)  # a row that was forgotten has pages already
-        begin = np.where(base < 0, self._used + np.cumsum(wanted) - wanted, base + index)
-        self._used += int(wanted.sum())
-        self._base[page, rows] = begin - index
-        self._end[rows] = begin + size
+        end = self._used + np.cumsum(size)
+        self._base[page, those] = end - size - room
+        self._room[those] = room + size
+        self._used = int(end[-1])
         for column in self._columns.values():
             if len(column) < self._used:
                 # realloc moves pages instead of copying them, so the peak stays near what is used
                 column.resize((max(self._used, len(column) * 5 // 4), *column.shape[1:]), refcheck=False)
-        return begin

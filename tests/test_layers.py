@@ -15,7 +15,7 @@ CORE = ROOT / "corral_core"
 
 # From the bottom to the top; what stands in one line may import from each other, but not in a circle.
 LAYERS = [
-    {"errors", "lazy", "suggestions", "terminal", "parsing", "rows", "log", "bounds", "hookspecs"},
+    {"errors", "lazy", "suggestions", "terminal", "parsing", "rows", "log", "bounds", "hookspecs", "kernels"},
     {"protocols"},
     {"bases", "environments", "metas", "players"},
     {"selection"},

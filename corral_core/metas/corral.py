@@ -26,10 +26,11 @@ from numpy.random import Generator
 
 from corral_core.bounds import Term
 from corral_core.errors import CorralError
+from corral_core.kernels.log_barrier import mixture
 from corral_core.metas import theorem
 from corral_core.metas.learning_rates import ALPHA, C, Target, aim, rate_of
 from corral_core.metas.log_barrier import log_barrier_step
-from corral_core.metas.sampling import among, draw
+from corral_core.metas.sampling import among, draw, everyone
 from corral_core.protocols.meta import Condition, Guarantee, Meta, MetaProblem, NeedsBounds, Verdict
 from corral_core.protocols.parameters import parameter
 from corral_core.rows import Array
@@ -116,19 +117,21 @@ class Corral(Meta):
         return draw(state.sampled, rng)
 
     def update(self, state: CorralState, chosen: Array, probability: Any, gain: Array, active: Array) -> Verdict | None:
-        some = None if active.all() else active
-        loss = self.loss_factor * (1 - gain) / probability
-        state.p = log_barrier_step(among(active, state.p), state.eta, chosen, loss, some)
-        state.sampled = (1 - state.gamma) * state.p
-        if some is None:
-            state.sampled += state.gamma / len(state.p)
+        loss = (1 - gain) / probability
+        if self.loss_factor != 1:
+            loss *= self.loss_factor
+        if everyone(active):
+            state.p = log_barrier_step(state.p, state.eta, chosen, loss)
+            state.sampled, fell = mixture(state.p, state.gamma, state.threshold)
         else:
-            state.sampled += np.where(some, state.gamma / some.sum(axis=0), 0.0)
+            state.p = log_barrier_step(among(active, state.p), state.eta, chosen, loss, active)
+            state.sampled = (1 - state.gamma) * state.p + np.where(active, state.gamma / active.sum(axis=0), 0.0)
+            fell = True
         if self.mixing == "overwrite":
             state.p = state.sampled
-        below = state.sampled < state.threshold
-        if some is not None:
-            below &= some
+        if not fell:
+            return None
+        below = (state.sampled < state.threshold) & active
         if not below.any():
             return None
         np.copyto(state.threshold, state.sampled / 2, where=below)

@@ -19,35 +19,37 @@ class Replay:
     """Policies played, by learner and play number."""
 
     def __init__(self, learners: int) -> None:
-        self.plays = np.zeros(learners, dtype=np.int64)
         self._log = Log(learners)
         self._serving: Log | None = None  # if policies rarely change: which entry each play used
+        self.plays = self._log.length  # of the log that has an entry per play
 
     @property
     def nbytes(self) -> int:
-        return self.plays.nbytes + self._log.nbytes + (self._serving.nbytes if self._serving else 0)
+        return self._log.nbytes + (self._serving.nbytes if self._serving else 0)
 
     def record(self, learners: Array, policy: Rows) -> None:
         """Record that these learners each played this policy."""
         self._log.append(learners, policy.detached())
-        self.plays[learners] += 1
 
     def record_changed(self, learners: Array, changed: Array, policy: Rows | None) -> Rows:
         """Record a play of these learners, with a new policy (one row each) if `changed`; return what they played."""
         if self._serving is None:
             self._serving = Log(len(self.plays))
+            self._serving.length = self.plays
+            self._log.length = np.zeros_like(self.plays)
         if policy is not None:
             self._log.append(learners[changed], policy.detached())
         latest = self._log.length.take(learners) - 1
         self._serving.append(learners, _Entry(latest.astype(np.int32)))
-        self.plays[learners] += 1
         played: Rows = self._log.get(learners, latest)
         return played
 
     def draw(self, learners: Array, rng: Generator) -> Any:
         """One policy per learner, drawn uniformly from its plays so far: q = floor(u s), u uniform on [0, 1)."""
-        index = (rng.random(len(learners)) * self.plays.take(learners)).astype(np.int64)
-        return self.get(learners, index)
+        uniform = rng.random(len(learners))
+        if self._serving is None:
+            return self._log.draw(learners, uniform)
+        return self._log.get(learners, self._serving.draw(learners, uniform).entry)
 
     def get(self, learners: Array, play: Array) -> Any:
         """The policy of this play (from 0) of each learner."""
@@ -57,7 +59,6 @@ class Replay:
 
     def forget(self, learners: Array) -> None:
         """Delete the past of these learners."""
-        self.plays[learners] = 0
         self._log.forget(learners)
         if self._serving is not None:
             self._serving.forget(learners)
@@ -69,6 +70,7 @@ class Replay:
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue with what another store `saved`."""
         self.plays, self._log, self._serving = saved["plays"], saved["log"], saved["serving"]
+        (self._log if self._serving is None else self._serving).length = self.plays
 
 
 class _Entry(Rows):

@@ -23,6 +23,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from corral_core.errors import CorralError
+from corral_core.kernels import twins
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import NOTHING, Observation, Problem
@@ -68,6 +69,7 @@ class Selection:
         shown: dict[str, Array] | None = None,
         live: bool = True,
     ) -> None:
+        twins.bind()
         check_parts(bases, meta, problem, options)
         self.options = options_for(meta, options or PRESETS["paper"])
         check_fit(bases, meta, problem, self.options)

@@ -1,0 +1,9 @@
+"""The core's hot loops, each in numpy and for numba, with the same bits.
+
+twins         what a kernel is, and which of its twins plays
+sums          sums that numpy adds up in the order of a loop
+draw          a base per row, by weights
+log_barrier   one step of mirror descent with the log barrier
+pages         where the entries of a log are
+ranges        whether numbers are in a range
+"""

@@ -1,0 +1,47 @@
+"""One base per row, drawn in proportion to (bases, rows) weights, from a uniform number u per row.
+
+    chosen = how many j < M - 1 have w_0 + ... + w_j <= u (w_0 + ... + w_{M-1}),   probability = its share of the weights
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corral_core.kernels.twins import kernel
+
+FEW = 48  # rows; with fewer, numpy's running sum is faster than a loop of additions
+
+
+def _arrays(weights: Any, uniform: Any) -> Any:
+    bases, rows = weights.shape
+    if rows == 1:
+        return draw.loops(weights, uniform)
+    if rows < FEW:
+        sums = np.add.accumulate(weights, axis=0)
+    else:
+        sums = np.empty_like(weights)
+        sums[0] = weights[0]
+        for base in range(1, bases):
+            np.add(sums[base - 1], weights[base], out=sums[base])
+    total = sums[-1]
+    chosen = np.add.reduce(sums[:-1] <= uniform * total, axis=0, dtype=np.intp)
+    return chosen, weights.take(chosen * rows + np.arange(rows)) / total
+
+
+@kernel(_arrays)
+def draw(weights: Any, uniform: Any) -> Any:
+    """The base of every row, and its probability."""
+    bases, rows = weights.shape
+    chosen, probability = np.empty(rows, np.intp), np.empty(rows)
+    for row in range(rows):
+        total = weights[0, row]
+        for base in range(1, bases):
+            total += weights[base, row]
+        at, until, below = 0, uniform[row] * total, weights[0, row]
+        while at < bases - 1 and below <= until:
+            at += 1
+            below += weights[at, row]
+        chosen[row], probability[row] = at, weights[at, row] / total
+    return chosen, probability

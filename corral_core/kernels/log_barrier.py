@@ -1,0 +1,196 @@
+"""One step of mirror descent with the log barrier, and the mixture that bases are drawn from.
+
+The step from p with losses l and rates eta is the p' with 1/p'_j = 1/p_j + eta_j (l_j - lam), where lam makes p' sum
+to one (Agarwal, Luo, Neyshabur, Schapire 2017, Algorithm 2). With w = 1/eta, d_j = w_j/p_j + l_j, g_j = d_j - min d
+and v = min d - lam > 0 this is
+
+    p_j(v) = w_j / (g_j + v),    S(v) = sum_j p_j(v) = 1.
+
+In u = 1/v the sum is increasing and concave, so Newton's method reaches the root without bracketing or safeguards:
+
+    x = (1 - S) / (v sum_j eta_j p_j^2),    v <- v / (1 + x),
+
+and the next x is at most x^2. Nothing is subtracted near the pole, so no digits are lost there. A row stops when its
+own x is small, whatever the other rows do. If only the chosen base has a loss, and it is positive, then at lam = 0 only
+its p differs, and the first step follows from sum_j eta_j p_j^2 of the old p.
+
+For two bases the equation is quadratic, and is solved without cancellation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from corral_core.kernels.sums import summed
+from corral_core.kernels.twins import kernel
+
+# After a step of size x the relative error of v, and so of every p_j, is at most x^2.
+SMALL = 1.5e-8
+MOST = 100  # steps; a handful is enough
+# Keeps v above the root if the lowest d is about the loss.
+ABOVE = 1 + 1e-15
+# If rounding made the curvature too small, the first step would overshoot the root; too large only shortens it.
+SAFE = 1e-12
+FEW = 4  # bases; one row of so few is played by the loops, uncompiled, which is faster than numpy
+STRIP = 64  # rows at a time, so that what a compiled loop works on stays in the cache
+
+
+def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
+    bases, rows = p.shape
+    if rows == 1 and bases <= FEW:
+        return log_barrier_step.loops(p, eta, chosen, loss, active)
+    if bases == 2 and active is None:
+        return _two(p, eta, chosen, loss)
+    at = chosen * rows + np.arange(rows)
+    w = 1 / eta
+    if active is None:
+        g = w / p
+    else:
+        w = np.where(active, w, 0.0)
+        g = np.divide(w, p, out=np.full(p.shape, np.inf), where=active)
+    g.reshape(-1)[at] += loss
+    lowest = np.minimum.reduce(g, axis=0)
+    g -= lowest
+    lost = np.maximum(loss, 0.0)
+    before, rate = p.take(at), eta.take(at)
+    after = before / (1 + rate * lost * before)
+    curvature = summed(p * p * eta)
+    curvature += SAFE * curvature + rate * (after - before) * (after + before)
+    v = lowest - ABOVE * np.minimum(loss, 0.0)
+    v /= 1 + (before - after) / (v * curvature)
+    q, z = np.empty_like(g), np.empty_like(g)
+    for step in range(MOST):
+        np.add(g, v, out=q)
+        np.divide(w, q, out=q)
+        np.multiply(q, q, out=z)
+        z *= eta
+        x = (1 - summed(q)) / (v * summed(z))
+        if step:
+            x = np.where(going, x, 0.0)
+        v /= 1 + x
+        going = np.abs(x) > SMALL
+        if not going.any():
+            break
+    np.add(g, v, out=q)
+    np.divide(w, q, out=q)
+    q /= summed(q)
+    return q
+
+
+def _two(p: Any, eta: Any, chosen: Any, loss: Any) -> Any:
+    first = chosen == 0
+    own, other = np.where(first, p, p[::-1])
+    rate, others = np.where(first, eta, eta[::-1])
+    rho = rate / others
+    a = 1 / own + rate * loss - rho / other
+    b, c = a + rho + 1, rho + 1 - a
+    shift = a + rho - 1
+    root = np.sqrt(shift * shift + 4 * rho)
+    q = np.empty_like(p)
+    for half, falls, factor, pole in ((b, b < 0, 2.0, -2 * a), (c, c < 0, 2 * rho, 2 * a)):
+        found = np.where(falls, root - half, factor) / np.where(falls, pole, half + root)
+        place = first if half is b else ~first
+        np.copyto(q[0], found, where=place)
+        np.copyto(q[1], found, where=~place)
+    q /= q[0] + q[1]
+    return q
+
+
+@kernel(_step_arrays)
+def log_barrier_step(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
+    """The step for a loss that is `loss` at the chosen base and 0 elsewhere. `p`, `eta`: (bases, rows).
+
+    `active` is None, or (bases, rows) booleans; inactive bases have p = 0 before and after.
+    """
+    bases, rows = p.shape
+    if bases == 2 and active is None:
+        q = np.empty((2, rows))
+        for row in range(rows):
+            j = chosen[row]
+            before, rate = p[j, row], eta[j, row]
+            rho = rate / eta[1 - j, row]
+            a = 1 / before + rate * loss[row] - rho / p[1 - j, row]
+            b, c = a + rho + 1, rho + 1 - a
+            shift = a + rho - 1
+            root = math.sqrt(shift * shift + 4 * rho)
+            own = 2.0 / (b + root) if b >= 0 else (root - b) / (-2 * a)
+            other = 2 * rho / (c + root) if c >= 0 else (root - c) / (2 * a)
+            total = own + other
+            q[j, row], q[1 - j, row] = own / total, other / total
+        return q
+    q, w, g = np.empty((bases, rows)), np.empty((bases, rows)), np.empty((bases, rows))
+    v, total, curvature, x = np.empty(rows), np.empty(rows), np.zeros(rows), np.ones(rows)
+    for begin in range(0, rows, STRIP):
+        end = min(begin + STRIP, rows)
+        for base in range(bases):
+            for row in range(begin, end):
+                curvature[row] += p[base, row] * p[base, row] * eta[base, row]
+                if active is None or active[base, row]:
+                    w[base, row] = 1 / eta[base, row]
+                    g[base, row] = w[base, row] / p[base, row]
+                else:
+                    w[base, row], g[base, row] = 0.0, np.inf
+        for row in range(begin, end):
+            g[chosen[row], row] += loss[row]
+            v[row] = np.inf
+        for base in range(bases):
+            for row in range(begin, end):
+                v[row] = min(v[row], g[base, row])
+        for base in range(bases):
+            for row in range(begin, end):
+                g[base, row] -= v[row]
+        for row in range(begin, end):
+            before, rate, lost = p[chosen[row], row], eta[chosen[row], row], max(loss[row], 0.0)
+            after = before / (1 + rate * lost * before)
+            curvature[row] += SAFE * curvature[row] + rate * (after - before) * (after + before)
+            v[row] -= ABOVE * min(loss[row], 0.0)
+            v[row] /= 1 + (before - after) / (v[row] * curvature[row])
+        for _ in range(MOST):
+            total[begin:end] = 0.0
+            curvature[begin:end] = 0.0
+            for base in range(bases):
+                for row in range(begin, end):
+                    value = w[base, row] / (g[base, row] + v[row])
+                    total[row] += value
+                    curvature[row] += value * value * eta[base, row]
+            largest = 0.0
+            for row in range(begin, end):
+                step = (1 - total[row]) / (v[row] * curvature[row])
+                x[row] = step if abs(x[row]) > SMALL else 0.0
+                v[row] /= 1 + x[row]
+                largest = max(largest, abs(x[row]))
+            if not largest > SMALL:
+                break
+        total[begin:end] = 0.0
+        for base in range(bases):
+            for row in range(begin, end):
+                q[base, row] = w[base, row] / (g[base, row] + v[row])
+                total[row] += q[base, row]
+        for base in range(bases):
+            for row in range(begin, end):
+                q[base, row] /= total[row]
+    return q
+
+
+def _mixture_arrays(p: Any, gamma: Any, threshold: Any) -> Any:
+    if p.shape[1] == 1 and len(p) <= FEW:
+        return mixture.loops(p, gamma, threshold)
+    found = (1 - gamma) * p
+    found += gamma / len(p)
+    return found, bool((found < threshold).any())
+
+
+@kernel(_mixture_arrays)
+def mixture(p: Any, gamma: Any, threshold: Any) -> Any:
+    """(1 - gamma) p + gamma/M, and whether any of it is below its threshold."""
+    bases, rows = p.shape
+    found, below = np.empty((bases, rows)), False
+    for base in range(bases):
+        for row in range(rows):
+            value = (1 - gamma) * p[base, row] + gamma / bases
+            found[base, row] = value
+            below |= value < threshold[base, row]
+    return found, below

@@ -1,0 +1,75 @@
+"""Where the entries of a log are, in an arena that all its rows share.
+
+The entries of a row are in pages of doubling size. Page k begins at `base[k, row]` plus the number of its first entry;
+`page_of` is the page of an entry, by its number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corral_core.kernels.twins import kernel
+
+
+def _addresses_arrays(base: Any, page_of: Any, rows: Any, entries: Any) -> Any:
+    page = page_of.take(entries).astype(np.int64)
+    page *= base.shape[1]
+    page += rows
+    found = base.take(page)
+    found += entries
+    return found
+
+
+@kernel(_addresses_arrays)
+def addresses(base: Any, page_of: Any, rows: Any, entries: Any) -> Any:
+    """The address of an entry of each of these rows, by its number."""
+    found = np.empty(len(rows), np.int64)
+    for at in range(len(rows)):
+        found[at] = base[page_of[entries[at]], rows[at]] + entries[at]
+    return found
+
+
+def _drawn_arrays(base: Any, page_of: Any, rows: Any, length: Any, uniform: Any) -> Any:
+    return _addresses_arrays(base, page_of, rows, (uniform * length.take(rows)).astype(np.int64))
+
+
+@kernel(_drawn_arrays)
+def drawn(base: Any, page_of: Any, rows: Any, length: Any, uniform: Any) -> Any:
+    """The address of entry floor(u s) of each of these rows: one of its s entries, drawn uniformly."""
+    found = np.empty(len(rows), np.int64)
+    for at in range(len(rows)):
+        entry = int(uniform[at] * length[rows[at]])
+        found[at] = base[page_of[entry], rows[at]] + entry
+    return found
+
+
+def _appended_arrays(base: Any, page_of: Any, rows: Any, length: Any) -> Any:
+    entries = length.take(rows)
+    length[rows] = entries + 1
+    return _addresses_arrays(base, page_of, rows, entries)
+
+
+@kernel(_appended_arrays)
+def appended(base: Any, page_of: Any, rows: Any, length: Any) -> Any:
+    """The address of one more entry of each of these (distinct) rows, which have room for it; counts it."""
+    found = np.empty(len(rows), np.int64)
+    for at in range(len(rows)):
+        entry = length[rows[at]]
+        length[rows[at]] = entry + 1
+        found[at] = base[page_of[entry], rows[at]] + entry
+    return found
+
+
+def _full_arrays(length: Any, room: Any, rows: Any) -> Any:
+    return bool((length.take(rows) == room.take(rows)).any())
+
+
+@kernel(_full_arrays)
+def full(length: Any, room: Any, rows: Any) -> Any:
+    """Whether one of these rows has no room for another entry."""
+    found = False
+    for row in rows:
+        found |= length[row] == room[row]
+    return found

@@ -1,0 +1,124 @@
+"""A kernel: a hot loop that is written twice, and gives the same bits both ways.
+
+`arrays` is a numpy function. `loops` does the same with loops over numbers; it is compiled by numba if that is installed
+(`pip install "corral-core[fast]"`). A run therefore does not depend on whether it is.
+
+    @kernel(largest_of_arrays)
+    def largest(index): ...
+
+The same bits need: only + - * / sqrt and comparisons, in the same order; sums of floats in the order of a loop
+(`sums.py`); logarithms and the like outside the kernel, in numpy.
+
+Kernels are bound to one of their twins when the first selection is made, not when they are imported.
+`CORRAL_KERNELS=numpy` or `=numba` in the environment of the process decides; otherwise numba plays if it is there.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from corral_core.errors import CorralError, reason
+
+VARIABLE = "CORRAL_KERNELS"
+CHOICES = ("numpy", "numba")
+
+_kernels: list[Kernel] = []
+_bound = ""  # the twins that play: one of CHOICES; empty if no selection was made yet
+
+
+class Kernel:
+    """A function with two twins, of which one plays."""
+
+    def __init__(self, arrays: Callable[..., Any], loops: Callable[..., Any]) -> None:
+        self.arrays, self.loops = arrays, loops
+        self.__doc__, self.__name__, self.__module__ = loops.__doc__, loops.__name__, loops.__module__
+        self._compiled: Any = None
+        self._plays: Callable[..., Any] = arrays
+        _kernels.append(self)
+        if _bound:
+            self.bind(_bound)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._plays(*arguments)
+
+    def bind(self, twin: str) -> None:
+        """Let this twin play from now on."""
+        self._plays = self.arrays if twin == "numpy" else self.compiled
+
+    @property
+    def compiled(self) -> Any:
+        """The loops, to be compiled by numba when they are first called; raises ImportError without numba."""
+        if self._compiled is None:
+            from numba import njit
+
+            try:
+                self._compiled = njit(cache=True, error_model="numpy")(self.loops)
+            except RuntimeError:  # there is no folder for the cache
+                self._compiled = njit(error_model="numpy")(self.loops)
+        return self._compiled
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether an earlier process has compiled it, for this version of the file."""
+        folder, source = Path(self.compiled.stats.cache_path or os.devnull), Path(self.loops.__code__.co_filename)
+        found = list(folder.glob(f"*{self.loops.__qualname__}-*.nbi")) if folder.is_dir() else []
+        return any(index.stat().st_mtime >= source.stat().st_mtime for index in found)
+
+
+def kernel(arrays: Callable[..., Any]) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorates loops; `arrays` is their twin in numpy."""
+    return lambda loops: Kernel(arrays, loops)
+
+
+def bind() -> str:
+    """Decide which twins play, once per process, and bind every kernel to its own; returns the choice."""
+    global _bound
+    if not _bound:
+        _bound = _decided()
+        for each in _kernels:
+            each.bind(_bound)
+    return _bound
+
+
+def _decided() -> str:
+    wanted = wish()
+    if wanted == "numpy":
+        return wanted
+    try:
+        import numba  # noqa: F401
+    except Exception as broken:  # it refuses versions of numpy that it does not know
+        if wanted == "numba":
+            raise CorralError(f"{VARIABLE} is numba, but numba cannot be imported: {reason(broken)}") from None
+        if find_spec("numba"):
+            warnings.warn(f"numba cannot be imported, so numpy plays: {reason(broken)}", RuntimeWarning, stacklevel=2)
+        return "numpy"
+    return "numba"
+
+
+def wish() -> str:
+    """What the environment asks for: one of CHOICES, or empty."""
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted and wanted not in CHOICES:
+        raise CorralError(f"{VARIABLE} must be {' or '.join(CHOICES)}, not {wanted}")
+    return wanted
+
+
+def described() -> str:
+    """Which kernels play here, with their version, without importing them: "numba 0.68.1"."""
+    if _bound == "numpy" or wish() == "numpy":
+        return "numpy"
+    try:
+        return f"numba {version('numba')}"
+    except PackageNotFoundError:
+        return "numpy"
+
+
+def must_compile() -> bool:
+    """Whether kernels play that no earlier process has compiled, so that this one takes some seconds longer."""
+    return bind() == "numba" and not all(each.is_cached for each in _kernels)
