@@ -1,9 +1,11 @@
 """The core's hot loops, each in numpy and for numba, with the same bits.
 
 twins         what a kernel is, and which of its twins plays
+compiling     saying once that kernels are compiled
 sums          sums that numpy adds up in the order of a loop
 draw          a base per row, by weights
 log_barrier   one step of mirror descent with the log barrier
 pages         where the entries of a log are
 ranges        whether numbers are in a range
+places        counts and values at places of flat arrays
 """

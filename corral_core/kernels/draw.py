@@ -11,12 +11,12 @@ import numpy as np
 
 from corral_core.kernels.twins import kernel
 
-FEW = 48  # rows; with fewer, numpy's running sum is faster than a loop of additions
+FEW = 128  # rows; with fewer, numpy's running sum is faster than a loop of additions
 
 
 def _arrays(weights: Any, uniform: Any) -> Any:
     bases, rows = weights.shape
-    if rows == 1:
+    if rows == 1 and bases <= 4:
         return draw.loops(weights, uniform)
     if rows < FEW:
         sums = np.add.accumulate(weights, axis=0)
@@ -34,14 +34,18 @@ def _arrays(weights: Any, uniform: Any) -> Any:
 def draw(weights: Any, uniform: Any) -> Any:
     """The base of every row, and its probability."""
     bases, rows = weights.shape
-    chosen, probability = np.empty(rows, np.intp), np.empty(rows)
+    chosen, probability = np.zeros(rows, np.intp), np.empty(rows)
+    until, below = np.zeros(rows), np.zeros(rows)
+    for base in range(bases):
+        for row in range(rows):
+            until[row] += weights[base, row]
     for row in range(rows):
-        total = weights[0, row]
-        for base in range(1, bases):
-            total += weights[base, row]
-        at, until, below = 0, uniform[row] * total, weights[0, row]
-        while at < bases - 1 and below <= until:
-            at += 1
-            below += weights[at, row]
-        chosen[row], probability[row] = at, weights[at, row] / total
+        probability[row] = until[row]
+        until[row] *= uniform[row]
+    for base in range(bases - 1):
+        for row in range(rows):
+            below[row] += weights[base, row]
+            chosen[row] += below[row] <= until[row]
+    for row in range(rows):
+        probability[row] = weights[chosen[row], row] / probability[row]
     return chosen, probability

@@ -40,17 +40,13 @@ STRIP = 64  # rows at a time, so that what a compiled loop works on stays in the
 
 def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
     bases, rows = p.shape
-    if rows == 1 and bases <= FEW:
+    if rows == 1 and bases <= FEW and active is None:
         return log_barrier_step.loops(p, eta, chosen, loss, active)
     if bases == 2 and active is None:
         return _two(p, eta, chosen, loss)
     at = chosen * rows + np.arange(rows)
     w = 1 / eta
-    if active is None:
-        g = w / p
-    else:
-        w = np.where(active, w, 0.0)
-        g = np.divide(w, p, out=np.full(p.shape, np.inf), where=active)
+    g = w / p if active is None else np.divide(w, p, out=np.full(p.shape, np.inf), where=active)
     g.reshape(-1)[at] += loss
     lowest = np.minimum.reduce(g, axis=0)
     g -= lowest
@@ -62,21 +58,22 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
     v = lowest - ABOVE * np.minimum(loss, 0.0)
     v /= 1 + (before - after) / (v * curvature)
     q, z = np.empty_like(g), np.empty_like(g)
-    for step in range(MOST):
+    size = None
+    for _ in range(MOST):
         np.add(g, v, out=q)
         np.divide(w, q, out=q)
         np.multiply(q, q, out=z)
         z *= eta
         x = (1 - summed(q)) / (v * summed(z))
-        if step:
-            x = np.where(going, x, 0.0)
+        if size is not None:
+            x = np.where(size > SMALL, x, 0.0)
         v /= 1 + x
-        going = np.abs(x) > SMALL
-        if not going.any():
+        size = np.abs(x)
+        if not np.maximum.reduce(size) > SMALL:
             break
     np.add(g, v, out=q)
     np.divide(w, q, out=q)
-    q /= summed(q)
+    q *= 1 / summed(q)
     return q
 
 
@@ -121,57 +118,69 @@ def log_barrier_step(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> A
             total = own + other
             q[j, row], q[1 - j, row] = own / total, other / total
         return q
-    q, w, g = np.empty((bases, rows)), np.empty((bases, rows)), np.empty((bases, rows))
-    v, total, curvature, x = np.empty(rows), np.empty(rows), np.zeros(rows), np.ones(rows)
+    q, w, g = np.empty((bases, rows)), np.empty((bases, STRIP)), np.empty((bases, STRIP))
+    v, x, total, curvature = np.empty(STRIP), np.empty(STRIP), np.empty(STRIP), np.empty(STRIP)
     for begin in range(0, rows, STRIP):
         end = min(begin + STRIP, rows)
+        n, js, losses = end - begin, chosen[begin:end], loss[begin:end]
+        curvature[:] = 0.0
         for base in range(bases):
-            for row in range(begin, end):
-                curvature[row] += p[base, row] * p[base, row] * eta[base, row]
-                if active is None or active[base, row]:
-                    w[base, row] = 1 / eta[base, row]
-                    g[base, row] = w[base, row] / p[base, row]
-                else:
-                    w[base, row], g[base, row] = 0.0, np.inf
-        for row in range(begin, end):
-            g[chosen[row], row] += loss[row]
-            v[row] = np.inf
+            before, rate, inverse, found = p[base, begin:end], eta[base, begin:end], w[base], g[base]
+            for row in range(n):
+                curvature[row] += before[row] * before[row] * rate[row]
+                inverse[row] = 1 / rate[row]
+                found[row] = inverse[row] / before[row]
+            if active is not None:
+                for row in range(n):
+                    if not active[base, begin + row]:
+                        found[row] = np.inf
+        for row in range(n):
+            g[js[row], row] += losses[row]
+            x[row] = g[0, row]
+        for base in range(1, bases):
+            found = g[base]
+            for row in range(n):
+                x[row] = min(x[row], found[row])
         for base in range(bases):
-            for row in range(begin, end):
-                v[row] = min(v[row], g[base, row])
-        for base in range(bases):
-            for row in range(begin, end):
-                g[base, row] -= v[row]
-        for row in range(begin, end):
-            before, rate, lost = p[chosen[row], row], eta[chosen[row], row], max(loss[row], 0.0)
-            after = before / (1 + rate * lost * before)
-            curvature[row] += SAFE * curvature[row] + rate * (after - before) * (after + before)
-            v[row] -= ABOVE * min(loss[row], 0.0)
-            v[row] /= 1 + (before - after) / (v[row] * curvature[row])
+            found = g[base]
+            for row in range(n):
+                found[row] -= x[row]
+        for row in range(n):
+            own, step, lost = p[js[row], begin + row], eta[js[row], begin + row], max(losses[row], 0.0)
+            after = own / (1 + step * lost * own)
+            curvature[row] += SAFE * curvature[row] + step * (after - own) * (after + own)
+            v[row] = x[row] - ABOVE * min(losses[row], 0.0)
+            v[row] /= 1 + (own - after) / (v[row] * curvature[row])
+            x[row] = 1.0
         for _ in range(MOST):
-            total[begin:end] = 0.0
-            curvature[begin:end] = 0.0
+            total[:] = 0.0
+            curvature[:] = 0.0
             for base in range(bases):
-                for row in range(begin, end):
-                    value = w[base, row] / (g[base, row] + v[row])
+                rate, inverse, found = eta[base, begin:end], w[base], g[base]
+                for row in range(n):
+                    value = inverse[row] / (found[row] + v[row])
                     total[row] += value
-                    curvature[row] += value * value * eta[base, row]
+                    curvature[row] += value * value * rate[row]
             largest = 0.0
-            for row in range(begin, end):
+            for row in range(n):
                 step = (1 - total[row]) / (v[row] * curvature[row])
                 x[row] = step if abs(x[row]) > SMALL else 0.0
                 v[row] /= 1 + x[row]
                 largest = max(largest, abs(x[row]))
             if not largest > SMALL:
                 break
-        total[begin:end] = 0.0
+        total[:] = 0.0
         for base in range(bases):
-            for row in range(begin, end):
-                q[base, row] = w[base, row] / (g[base, row] + v[row])
-                total[row] += q[base, row]
+            inverse, found, after_all = w[base], g[base], q[base, begin:end]
+            for row in range(n):
+                after_all[row] = inverse[row] / (found[row] + v[row])
+                total[row] += after_all[row]
+        for row in range(n):
+            total[row] = 1 / total[row]
         for base in range(bases):
-            for row in range(begin, end):
-                q[base, row] /= total[row]
+            after_all = q[base, begin:end]
+            for row in range(n):
+                after_all[row] *= total[row]
     return q
 
 

@@ -8,10 +8,14 @@ import numpy as np
 
 from corral_core.kernels.twins import kernel
 
+UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
 
 def _arrays(values: Any, least: Any, most: Any) -> Any:
-    if values.size == 1:
-        return bool(least <= values.item() <= most)
+    if values.size < 2:
+        return not values.size or bool(least <= values.item() <= most)
+    if least == 0 and values.dtype.kind == "i":  # as unsigned numbers, negative ones are the largest
+        return bool(np.maximum.reduce(values.view(UNSIGNED[values.dtype.itemsize])) <= most)
     return bool(np.minimum.reduce(values) >= least and np.maximum.reduce(values) <= most)
 
 

@@ -1,7 +1,7 @@
 """A kernel: a hot loop that is written twice, and gives the same bits both ways.
 
-`arrays` is a numpy function. `loops` does the same with loops over numbers; it is compiled by numba if that is installed
-(`pip install "corral-core[fast]"`). A run therefore does not depend on whether it is.
+`arrays` is a numpy function. `loops` does the same with loops over numbers; it is compiled by numba if that is
+installed (`pip install "corral-core[fast]"`). A run therefore does not depend on whether it is.
 
     @kernel(largest_of_arrays)
     def largest(index): ...
@@ -20,10 +20,9 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from corral_core.errors import CorralError, reason
+from corral_core.errors import CorralError, reason, shortened
 
 VARIABLE = "CORRAL_KERNELS"
 CHOICES = ("numpy", "numba")
@@ -63,13 +62,6 @@ class Kernel:
                 self._compiled = njit(error_model="numpy")(self.loops)
         return self._compiled
 
-    @property
-    def is_cached(self) -> bool:
-        """Whether an earlier process has compiled it, for this version of the file."""
-        folder, source = Path(self.compiled.stats.cache_path or os.devnull), Path(self.loops.__code__.co_filename)
-        found = list(folder.glob(f"*{self.loops.__qualname__}-*.nbi")) if folder.is_dir() else []
-        return any(index.stat().st_mtime >= source.stat().st_mtime for index in found)
-
 
 def kernel(arrays: Callable[..., Any]) -> Callable[[Callable[..., Any]], Kernel]:
     """Decorates loops; `arrays` is their twin in numpy."""
@@ -91,34 +83,39 @@ def _decided() -> str:
     if wanted == "numpy":
         return wanted
     try:
-        import numba  # noqa: F401
+        import numba
     except Exception as broken:  # it refuses versions of numpy that it does not know
         if wanted == "numba":
             raise CorralError(f"{VARIABLE} is numba, but numba cannot be imported: {reason(broken)}") from None
-        if find_spec("numba"):
+        if is_installed():
             warnings.warn(f"numba cannot be imported, so numpy plays: {reason(broken)}", RuntimeWarning, stacklevel=2)
         return "numpy"
-    return "numba"
+    return "numba" if wanted or not numba.config.DISABLE_JIT else "numpy"  # uncompiled loops are slow
 
 
 def wish() -> str:
     """What the environment asks for: one of CHOICES, or empty."""
     wanted = os.environ.get(VARIABLE, "")
     if wanted and wanted not in CHOICES:
-        raise CorralError(f"{VARIABLE} must be {' or '.join(CHOICES)}, not {wanted}")
+        raise CorralError(f"{VARIABLE} must be {' or '.join(CHOICES)}, not {shortened(wanted)}")
     return wanted
 
 
 def described() -> str:
     """Which kernels play here, with their version, without importing them: "numba 0.68.1"."""
-    if _bound == "numpy" or wish() == "numpy":
+    if _bound == "numpy" or wish() == "numpy" or (not _bound and not is_installed()):
         return "numpy"
     try:
         return f"numba {version('numba')}"
     except PackageNotFoundError:
-        return "numpy"
+        return "numba"
 
 
-def must_compile() -> bool:
-    """Whether kernels play that no earlier process has compiled, so that this one takes some seconds longer."""
-    return bind() == "numba" and not all(each.is_cached for each in _kernels)
+def is_installed() -> bool:
+    """Whether there is a numba to import; it may still be broken."""
+    return find_spec("numba") is not None
+
+
+def sources() -> list[str]:
+    """The files of all kernels that are imported by now."""
+    return list(dict.fromkeys(each.loops.__code__.co_filename for each in _kernels))

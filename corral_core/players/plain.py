@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
+from corral_core.kernels.places import count
 from corral_core.log import Log
 from corral_core.protocols.base import Base
 from corral_core.protocols.problem import Feedback, Observation
@@ -42,7 +43,7 @@ class Player:
     def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
         """The policies with which these learners act in this step of the round."""
         policy = self.current_policy(learners)
-        self.plays[learners] += 1
+        count(self.plays, learners)
         return policy
 
     def current_policy(self, learners: Array) -> Any:

@@ -58,7 +58,8 @@ def demand_round(turn: Any, bases: int, rows: int) -> None:
     demand(type(turn) is Round, "the round is none")
     for name in ("chosen", "at", "restarts", "plays", "gain", "difference"):
         kinds = "f" if name in ("gain", "difference") else "iu"
-        _demand_row(getattr(turn, name), kinds, rows, f"{name} of a round")
+        if getattr(turn, name) is not None or name in ("chosen", "at", "restarts"):
+            _demand_row(getattr(turn, name), kinds, rows, f"{name} of a round")
     _demand_below(turn.chosen, bases, "chosen of a round")
     _demand_below(turn.at, bases * rows, "at of a round")
     if turn.probability is not None:
@@ -70,6 +71,7 @@ def demand_round(turn: Any, bases: int, rows: int) -> None:
         _demand_below(part.rows, rows, "rows of a part")
         _demand_below(part.at, bases * rows, "at of a part")
         _demand_below(part.learners, len(part.block.members) * rows, "learners of a part")
+    demand(type(turn.alone) is bool, "alone of a round is no truth value")
     for name in ("asked", "unpaid", "told"):
         demand(type(getattr(turn, name)) is int, f"{name} of a round is no number")
 

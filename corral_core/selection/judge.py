@@ -151,19 +151,25 @@ class MetaJudge(Judge):
         self.state = state
 
     def told(self, turn: Round, step: int, reward: Array) -> Array | None:
-        scaled = (reward - self._low) / self._span
         turn.told += 1
+        weight = self._weights[step]
+        if not weight and self._base_test is None and not self.meta.per_step:
+            return None
+        scaled = (reward - self._low) / self._span
         if self._base_test is not None:
             compared = self._base_test.compared(scaled)
-            turn.difference += compared if step else -compared
+            compared = compared if step else -compared
+            turn.difference = compared if turn.difference is None else turn.difference + compared
             if turn.told == len(self._weights):
                 self._drop(self._base_test.broken(turn, self.restarts))
         if self.meta.per_step:
             return self._told_step(turn, step, scaled)
-        weight = self._weights[step]
         if not weight:
             return None
-        turn.gain += weight * clipped(scaled, self._clip)
+        gain = clipped(scaled, self._clip)
+        if weight != 1:
+            gain = weight * gain
+        turn.gain = gain if turn.gain is None else turn.gain + gain
         turn.unpaid -= 1
         return self._update(turn, turn.gain) if turn.unpaid == 0 else None
 
@@ -176,6 +182,7 @@ class MetaJudge(Judge):
 
     def _update(self, turn: Round, gain: Array) -> Array | None:
         if self._options.bias:
+            assert turn.plays is not None
             average = self._bounds(turn.chosen, turn.plays) / turn.plays
             bias = self._options.bias * np.minimum(average, self._most)
             gain = gain - (self._counts * bias if self.meta.per_step else bias)
@@ -232,6 +239,7 @@ class BaseTest:
 
     def broken(self, turn: Round, restarts: Array) -> Array | None:
         """A (bases, rows) mask of the bases that break their bound with this round; None if none does."""
+        assert turn.difference is not None
         same = turn.restarts == restarts.take(turn.at)
         chosen, at = turn.chosen[same], turn.at[same]
         excess = self._excess.take(at) + turn.difference[same]

@@ -22,7 +22,7 @@ class Lineup:
         self._blocks, self._rows, self._judge, self._failures = blocks, rows, judge, failures
         self._restarts = restarts
         self._all = np.arange(rows)
-        self._block_of = np.zeros(bases, dtype=np.intp)
+        self._block_of = np.zeros(bases, dtype=np.int16)  # small numbers are sorted faster
         self._slot = np.zeros(bases, dtype=np.intp)
         for number, block in enumerate(blocks):
             self._block_of[block.members] = number
@@ -32,13 +32,18 @@ class Lineup:
         """The learners of the chosen bases; `at` are their places in flat (bases, rows) arrays."""
         if len(self._blocks) == 1:
             return [self._part(self._blocks[0], self._all, at, at, whole=True)]
-        parts = []
+        slot = self._slot.take(chosen)
+        if self._rows == 1:
+            return [self._part(self._blocks[self._block_of.item(chosen.item())], self._all, slot, at, whole=True)]
         block_of = self._block_of.take(chosen)
-        for number, block in enumerate(self._blocks):
-            rows = np.flatnonzero(block_of == number)
-            if len(rows):
-                learners = self._slot.take(chosen.take(rows)) * self._rows + rows
-                parts.append(self._part(block, rows, learners, at.take(rows)))
+        rows = block_of.argsort(kind="stable")
+        learners, places = slot.take(rows) * self._rows + rows, at.take(rows)
+        parts, begin = [], 0
+        for block, count in zip(self._blocks, np.bincount(block_of, minlength=len(self._blocks)).tolist(), strict=True):
+            if count:
+                here = slice(begin, begin + count)
+                begin += count
+                parts.append(self._part(block, rows[here], learners[here], places[here], whole=count == self._rows))
         return parts
 
     def everyone(self) -> list[Part]:

@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 
 from corral_core.errors import CorralError
+from corral_core.kernels.ranges import in_range
 from corral_core.protocols.problem import NOTHING, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows
 from corral_core.selection.round import Ticket
 from corral_core.selection.validation import array_kind, is_array, kind
 
+FINITE = float(np.finfo(np.float64).max)
+
 
 def observation_of(observation: Any, problem: Problem, rows: int) -> Observation:
     """The observation as arrays, checked: features and mask must have the problem's shapes."""
+    if observation is NOTHING and not (problem.changing or problem.masked or problem.episodic):
+        return NOTHING
     if not isinstance(observation, Observation):
         raise CorralError(f"ask needs an Observation, not {kind(observation)}")
     seen = _with_rows(observation, problem) if rows == 1 and observation is not NOTHING else observation
@@ -104,7 +109,7 @@ def reward_of(reward: Any, rows: int) -> Array:
     if found.shape != (rows,):
         raise CorralError(f"tell needs one reward per row, of shape ({rows},), not {found.shape}")
     paid: Array = np.asarray(found, dtype=np.float64)
-    if not np.isfinite(paid).all():
+    if not in_range(paid, -FINITE, FINITE):
         row = int(np.flatnonzero(~np.isfinite(paid))[0])
         raise CorralError(f"the reward of row {row} is {paid[row]}; rewards must be finite numbers")
     return paid

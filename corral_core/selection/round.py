@@ -42,9 +42,10 @@ class Round:
     at: Array  # index of the chosen bases in flat (bases, rows) arrays
     restarts: Array  # restarts of the chosen bases when the round began
     parts: list[Part]
-    plays: Array  # s of the chosen bases
-    gain: Array
-    difference: Array  # reward of step 2 minus reward of step 1
+    alone: bool  # whether only the chosen bases take part, so that every row is in exactly one part
+    plays: Array | None = None  # s of the chosen bases, if the judge needs it
+    gain: Array | None = None  # the sum so far
+    difference: Array | None = None  # reward of step 2 minus reward of step 1, for the base test
     asked: int = 0
     unpaid: int = 0  # steps that count for the gain and whose rewards are missing
     told: int = 0
@@ -54,6 +55,11 @@ class Round:
         """One action per row: that of the chosen base, from what every part proposed."""
         if len(self.parts) == 1 and self.parts[0].whole:
             return proposed[0]
+        if self.alone:
+            joined = np.concatenate(proposed)
+            actions = np.empty_like(joined)
+            actions[np.concatenate([part.rows for part in self.parts])] = joined
+            return actions
         actions = np.empty((len(self.chosen), *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
         for part, each in zip(self.parts, proposed, strict=True):
             played = self.at.take(part.rows) == part.at

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from corral_core.errors import CorralError
 from corral_core.kernels import twins
+from corral_core.kernels.places import count
 from corral_core.protocols.base import Base
 from corral_core.protocols.meta import Meta
 from corral_core.protocols.problem import NOTHING, Observation, Problem
@@ -86,6 +87,7 @@ class Selection:
         self._lock, self._saving = threading.RLock(), threading.Lock()
         self._tickets = Tickets()
         self._weights = self.blocks[0].player.weights
+        self._unpaid = sum(weight > 0 for weight in self._weights)
         self._all = np.arange(rows)
         self._zeros = np.zeros(rows, dtype=np.intp)
         self._round: Round | None = None
@@ -307,13 +309,11 @@ class Selection:
 
     def _begin(self) -> Round:
         chosen, probability = self.judge.choose(self.rng)
-        at = chosen * self.rows + self._all
-        self.rounds_of.reshape(-1)[at] += 1
+        at = chosen if self.rows == 1 else chosen * self.rows + self._all
+        count(self.rounds_of.reshape(-1), at)
         restarts = self.judge.restarts.take(at) if self.options.restart else self._zeros
-        unpaid = sum(weight > 0 for weight in self._weights)
-        gain, difference = np.zeros((2, self.rows))
         parts = self._lineup.everyone() if self._everyone_plays else self._lineup.of(chosen, at)
-        return Round(chosen, probability, at, restarts, parts, self._zeros, gain, difference, unpaid=unpaid)
+        return Round(chosen, probability, at, restarts, parts, not self._everyone_plays, unpaid=self._unpaid)
 
     def _note_plays(self, turn: Round) -> None:
         """Record s of the chosen bases in this round, if the judge needs it."""
@@ -326,7 +326,10 @@ class Selection:
 
     def _act(self, ticket: Ticket, observation: Observation) -> Ticket:
         proposed, parts = [], ticket.round.parts
-        views = [observation if part.whole else observation.take(part.rows) for part in parts]
+        if observation is NOTHING:
+            views = [NOTHING] * len(parts)
+        else:
+            views = [observation if part.whole else observation.take(part.rows) for part in parts]
         if observation is ticket.observation:
             ticket.seen = views
         for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):

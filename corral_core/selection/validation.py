@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from corral_core.errors import CorralError
+from corral_core.kernels.ranges import in_range
 from corral_core.log import Log
 from corral_core.parsing import shown
 from corral_core.protocols.base import Base
@@ -14,6 +15,7 @@ from corral_core.protocols.meta import Meta, Verdict
 from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array, Rows
 
+LEAST = np.nextafter(0.0, 1.0)  # the smallest probability of a choice
 ROUNDING = 1e-6  # by which probabilities may miss one
 LARGEST = 1e150  # value of a curve; the square of a larger one, which a deviation needs, is infinite
 
@@ -37,7 +39,7 @@ def actions_in(decision: Any, base: Base, problem: Problem, observation: Observa
         raise CorralError(
             f"{base.name}: act must return whole numbers of shape ({rows},), not {actions.dtype} of {actions.shape}"
         )
-    if problem.arms is not None and (actions.min() < 0 or actions.max() >= problem.arms):
+    if problem.arms is not None and not in_range(actions, 0, problem.arms - 1):
         wrong = actions[(actions < 0) | (actions >= problem.arms)][0]
         raise CorralError(f"{base.name}: act returned arm {wrong}; {problem.environment} has 0 to {problem.arms - 1}")
     mask = observation.mask
@@ -53,14 +55,14 @@ def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Ar
     chosen, probability = choice
     if not isinstance(chosen, np.ndarray) or chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
         raise CorralError(f"{meta.name}: choose must return one whole number per row, of shape ({rows},)")
-    if chosen.min() < 0 or chosen.max() >= bases:
+    if not in_range(chosen, 0, bases - 1):
         wrong = chosen[(chosen < 0) | (chosen >= bases)][0]
         raise CorralError(f"{meta.name}: choose must return bases 0 to {bases - 1}, not {wrong}")
     if probability is not None:
         if not is_array(probability, "f", rows, 1):
             wanted = f"one probability per row, of shape ({rows},), or None"
             raise CorralError(f"{meta.name}: choose must return {wanted}, not {array_kind(probability)}")
-        if not (probability.min() > 0 and probability.max() <= 1 + ROUNDING):
+        if not in_range(probability, LEAST, 1 + ROUNDING):
             wrong = probability[~((probability > 0) & (probability <= 1 + ROUNDING))][0]
             raise CorralError(f"{meta.name}: choose must return probabilities above 0 and at most 1, not {wrong:.3g}")
     if probability is None and meta.feedback == "importance-weighted":

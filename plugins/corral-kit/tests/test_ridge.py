@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_kit.linear.ridge import Ridge, learn, radius
+from corral_kit.linear.ridge import RECENT, Ridge, learn, radius
 
-RECENT = 32  # plays that a regression of few features keeps
 
 
 def test_sherman_morrison_against_solve() -> None:

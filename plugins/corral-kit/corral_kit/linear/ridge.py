@@ -16,15 +16,17 @@ update loses digits. An eigenvalue of V that is lost in rounding is set to lambd
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from corral_core import Array, Rows
+from corral_kit.linear.rank_one import MOST, noted, updated
 
 CACHED = 2**15  # number of values that fit into the cache
 LONG = 1e8
+RECENT = 128  # plays until everything is recomputed, or twice the number of features
 SINGULAR = 1e12  # if V is larger than this times lambda, its smallest eigenvalues may be rounding errors
 ROUNDING = 1e-14  # eigenvalues below this part of the largest are rounding errors
 
@@ -43,20 +45,21 @@ class Ridge(Rows):
     penalty: Array  # (rows,), lambda
 
     @classmethod
-    def fresh(cls, rows: int | tuple[int, ...], dimension: int, penalty: float) -> Ridge:
-        """Regressions without any plays."""
+    def fresh(cls, rows: int | tuple[int, ...], dimension: int, penalty: ArrayLike) -> Ridge:
+        """Regressions without any plays; the penalty is a number, or one for each of them."""
         front = (rows,) if isinstance(rows, int) else rows
-        unit = np.broadcast_to(np.eye(dimension), (*front, dimension, dimension))
+        each = np.full(front, penalty, dtype=np.float64)
+        unit = np.eye(dimension)
         return cls(
-            inverse=unit / penalty,
+            inverse=unit / each[..., None, None],
             theta=np.zeros((*front, dimension)),
             log_determinant=np.zeros(front),
             plays=np.zeros(front, dtype=np.int64),
             response=np.zeros((*front, dimension)),
-            gram=unit * penalty,
-            recent=np.zeros((*front, max(32, 2 * dimension), dimension)),
+            gram=unit * each[..., None, None],
+            recent=np.zeros((*front, max(RECENT, 2 * dimension), dimension)),
             filled=np.zeros(front, dtype=np.int64),
-            penalty=np.full(front, penalty),
+            penalty=each,
         )
 
     def flat(self) -> Ridge:
@@ -76,23 +79,26 @@ class Step(NamedTuple):
 
 def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
     """Add one play to each of these (distinct) rows, in place."""
-    direction, shrink = _shrink(ridge.inverse, rows, x)
-    theta = ridge.theta.take(rows, axis=0)
-    move = (y - np.einsum("ni,ni->n", x, theta)) * shrink
-    theta += direction * move[:, None]
-    ridge.theta[rows] = theta
+    update = updated if x.shape[1] <= MOST else _updated_by_products
+    direction, shrink, move, length = update(ridge.inverse, ridge.theta, rows, x, y)
     ridge.log_determinant[rows] -= np.log(shrink)
-    ridge.response[rows] += x * y[:, None]
-    ridge.plays[rows] += 1
-    filled = ridge.filled.take(rows)
-    ridge.recent[rows, filled] = x
-    filled += 1
-    ridge.filled[rows] = filled
-    long = np.einsum("ni,ni->n", x, x) > LONG * ridge.penalty.take(rows)
-    rebuilt = (filled == ridge.recent.shape[1]) | long
+    rebuilt: Array = noted(ridge.response, ridge.recent, ridge.filled, ridge.plays, rows, x, y)
+    rebuilt |= length > LONG * ridge.penalty.take(rows)
     if rebuilt.any():
         _rebuild(ridge, rows[rebuilt])
     return Step(direction, shrink, move, rebuilt)
+
+
+def _updated_by_products(
+    inverse: Array, theta: Array, rows: Array, x: Array, y: Array
+) -> tuple[Array, Array, Array, Array]:
+    """`updated` if there are many features."""
+    direction, shrink = _shrink(inverse, rows, x)
+    estimate = theta.take(rows, axis=0)
+    move = (y - np.einsum("ni,ni->n", x, estimate)) * shrink
+    estimate += direction * move[:, None]
+    theta[rows] = estimate
+    return direction, shrink, move, np.einsum("ni,ni->n", x, x)
 
 
 def _shrink(inverse: Array, rows: Array, x: Array) -> tuple[Array, Array]:
@@ -143,10 +149,12 @@ def _inverted_by_axes(gram: Array, penalty: Array) -> tuple[Array, Array]:
     return inverse, np.log(eigenvalues / penalty[:, None]).sum(axis=1)
 
 
-def radius(log_determinant: Array, delta: Array, noise: float, penalty: float, norm: float) -> Array:
+def radius(
+    log_determinant: Array, delta: Array, noise: float, penalty: float | Array, norm: float | Array
+) -> Array:
     """beta = sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S: ||theta - theta*||_V <= beta, always.
 
     Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011, Theorem 2.
     """
-    found: Array = noise * np.sqrt(log_determinant - 2 * np.log(delta)) + math.sqrt(penalty) * norm
+    found: Array = noise * np.sqrt(log_determinant - 2 * np.log(delta)) + np.sqrt(penalty) * norm
     return found

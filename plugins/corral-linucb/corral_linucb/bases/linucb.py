@@ -31,9 +31,11 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from corral_kit.indices import largest_bound
 from corral_kit.linear.arms import played
 from corral_kit.linear.optimism import Beliefs, Optimistic, OptimisticState, beliefs
 from corral_kit.linear.packing import unpacked
+from corral_kit.linear.rank_one import MOST, followed
 from corral_kit.linear.ridge import Ridge, Step, learn
 from numpy.random import Generator
 
@@ -80,10 +82,8 @@ class LinUcb(Optimistic):
     def _current(self, state: OptimisticState, rows: Array) -> Any:
         beta = self._radius(state, rows)
         if state.arms is not None:
-            index = np.sqrt(np.maximum(state.arms.width.take(rows, axis=0), 0.0))
-            index *= beta[:, None]
-            index += state.arms.mean.take(rows, axis=0)
-            return Pick(index.argmax(axis=1).astype(arm_type(index.shape[1])))
+            best = largest_bound(state.arms.mean, state.arms.width, beta, rows)
+            return Pick(best.astype(arm_type(state.arms.mean.shape[1])))
         theta, inverse = state.ridge.theta.take(rows, axis=0), state.ridge.inverse.take(rows, axis=0)
         return (
             PointPolicy(maximise(theta, inverse, beta))
@@ -121,19 +121,19 @@ class LinUcb(Optimistic):
     def _follow(self, state: OptimisticState, rows: Array, step: Step) -> None:
         """Update means and widths of fixed arms after a play: by rank one, or fully if the regression was rebuilt."""
         arms: ArmsInForce = state.arms
-        features = arms.features.take(rows, axis=0)
-        along = np.einsum("ndk,nd->nk", features, step.direction)
-        mean = arms.mean.take(rows, axis=0)
-        mean += along * step.move[:, None]
-        along *= along
-        along *= step.shrink[:, None]
-        width = arms.width.take(rows, axis=0)
-        width -= along
+        if arms.features.shape[1] > MOST:
+            _followed_by_products(arms, rows, step)
+        else:
+            followed(arms.features, arms.mean, arms.width, rows, step.direction, step.shrink, step.move)
         if step.rebuilt.any():
             those = rows[step.rebuilt]
-            inverse, theta = state.ridge.inverse.take(those, axis=0), state.ridge.theta.take(those, axis=0)
-            anew = features[step.rebuilt]
-            mean[step.rebuilt] = np.einsum("ndk,nd->nk", anew, theta)
-            width[step.rebuilt] = np.einsum("ndk,ndk->nk", anew, inverse @ anew)
-        arms.mean[rows] = mean
-        arms.width[rows] = width
+            features, inverse = arms.features.take(those, axis=0), state.ridge.inverse.take(those, axis=0)
+            arms.mean[those] = np.einsum("ndk,nd->nk", features, state.ridge.theta.take(those, axis=0))
+            arms.width[those] = np.einsum("ndk,ndk->nk", features, inverse @ features)
+
+
+def _followed_by_products(arms: ArmsInForce, rows: Array, step: Step) -> None:
+    """`followed` if there are many features."""
+    along = np.einsum("ndk,nd->nk", arms.features.take(rows, axis=0), step.direction)
+    arms.mean[rows] += along * step.move[:, None]
+    arms.width[rows] -= along * along * step.shrink[:, None]

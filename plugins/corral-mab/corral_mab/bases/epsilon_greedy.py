@@ -34,8 +34,7 @@ from corral_core import Array, Bound, Feedback, Observation, Rows, Term, fitted,
 from corral_core.bases.policies import arm_type, available_at, best_arm, ranks
 from corral_mab.bases.bounded import NeedsBoundedRewards
 from corral_mab.bases.means import Means, observe
-
-LEAST = 1e-30  # keeps a rate from rounding to zero in single precision
+from corral_mab.exploring import explored, learned, rates
 
 
 class EpsilonGreedyState(Rows):
@@ -80,21 +79,21 @@ class EpsilonGreedy(NeedsBoundedRewards):
         )
 
     def policy(self, state: EpsilonGreedyState, rows: Array) -> EpsilonGreedyPolicy | MaskedEpsilonGreedyPolicy:
-        rate = np.maximum(state.c.take(rows) / (state.played.take(rows) + 1), LEAST)
+        rate = rates(state.c, state.played, rows)
         if self.masked:
-            return MaskedEpsilonGreedyPolicy(ranks(state.means.mean.take(rows, axis=0)), rate.astype(np.float32))
-        return EpsilonGreedyPolicy(greedy=state.greedy.take(rows), rate=rate.astype(np.float32))
+            return MaskedEpsilonGreedyPolicy(ranks(state.means.mean.take(rows, axis=0)), rate)
+        return EpsilonGreedyPolicy(state.greedy.take(rows), rate)
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
-        # One uniform number decides both: below the rate the base explores, and its position there picks the arm.
-        share = rng.random(len(policy)) / np.minimum(policy.rate, 1.0)
+        uniform = rng.random(len(policy.rate))
         if self.masked:
+            share = uniform / np.minimum(policy.rate, 1.0)
             mask = self._available(policy, observation)
             explores = share < 1.0
             random = available_at(np.where(explores, share, 0.0), self.arms, mask)
             return np.asarray(np.where(explores, random, best_arm(policy.index, mask)))
-        arm: Array = np.where(share < 1.0, share * self.arms, policy.greedy)
-        return arm.astype(np.intp)
+        arm: Array = explored(uniform, policy.rate, policy.greedy, self.arms)
+        return arm
 
     def _available(self, policy: Any, observation: Observation) -> Array:
         return np.ones((len(policy), self.arms), dtype=bool) if observation.mask is None else observation.mask
@@ -108,8 +107,7 @@ class EpsilonGreedy(NeedsBoundedRewards):
 
     def learn(self, state: EpsilonGreedyState, rows: Array, feedback: Feedback, rng: Generator) -> None:
         observe(state.means, rows, feedback)
-        state.played[rows] += 1
-        state.greedy[rows] = state.means.mean.take(rows, axis=0).argmax(axis=1)
+        learned(state.means.mean, state.greedy, state.played, rows)
 
     def renew(self, state: EpsilonGreedyState, rows: Array, arms: Array) -> None:
         state.means.renew(rows, arms)  # s stays: it counts what was learned

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from corral_kit.indices import pulled
 
 from corral_core import Array, Feedback, Rows
+from corral_core.kernels.ranges import in_range
 
 
 class Means(Rows):
@@ -25,13 +27,9 @@ class Means(Rows):
             array[rows] = np.where(arms, new, array[rows])
 
 
-def observe(state: Means, rows: Array, feedback: Feedback) -> tuple[Array, Array, Array]:
-    """Add the rewards in place; return each pulled arm's position in the flat arrays, its pulls and its mean."""
-    at = np.ravel_multi_index((rows, feedback.action), state.pulls.shape)  # raises an error if the arm is not its own
-    n = state.pulls.take(at) + 1
-    total = state.total.take(at) + feedback.reward
-    mean = total / n
-    state.pulls.reshape(-1)[at] = n
-    state.total.reshape(-1)[at] = total
-    state.mean.reshape(-1)[at] = mean
-    return at, n, mean
+def observe(state: Means, rows: Array, feedback: Feedback) -> tuple[Array, Array]:
+    """Add the rewards in place; return each pulled arm's number of pulls, and its mean."""
+    if not in_range(feedback.action, 0, state.pulls.shape[1] - 1):
+        raise ValueError("a base can learn only from its own arms")
+    found: tuple[Array, Array] = pulled(state.pulls, state.total, state.mean, rows, feedback.action, feedback.reward)
+    return found

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, lt
+from corral_kit.indices import largest, replaced
 from numpy.random import Generator
 
 from corral_core import Array, Base, Bound, Feedback, Indices, Observation, Pick, Rows, Term, fitted, knob
@@ -35,7 +36,7 @@ from corral_mab.bases.means import Means, observe
 class UcbState(Rows):
     means: Means
     index: Array  # (rows, arms)
-    scale: Array
+    factor: Array  # of the widths: scale sigma
 
 
 @attrs.frozen
@@ -63,11 +64,12 @@ class Ucb(Base):
 
     def init(self, given: Any, rng: Generator) -> UcbState:
         means = Means.fresh(len(given), self.arms)
-        return UcbState(means, means.mean.copy(), np.asarray(given.scale, dtype=np.float64))
+        return UcbState(means, means.mean.copy(), self.noise * np.asarray(given.scale, dtype=np.float64))
 
     def policy(self, state: UcbState, rows: Array) -> Pick | Indices:
-        index = state.index.take(rows, axis=0)
-        return Indices(ranks(index)) if self.masked else Pick(index.argmax(axis=1).astype(arm_type(self.arms)))
+        if self.masked:
+            return Indices(ranks(state.index.take(rows, axis=0)))
+        return Pick(largest(state.index, rows).astype(arm_type(self.arms)))
 
     def act(self, policy: Any, observation: Observation, rng: Generator) -> Array:
         if self.masked:
@@ -76,9 +78,9 @@ class Ucb(Base):
         return arm
 
     def learn(self, state: UcbState, rows: Array, feedback: Feedback, rng: Generator) -> None:
-        at, n, mean = observe(state.means, rows, feedback)
+        n, mean = observe(state.means, rows, feedback)
         log = np.log1p(n) + (1 + 2 * math.log(self.arms / self.delta))
-        state.index.reshape(-1)[at] = mean + state.scale.take(rows) * self.noise * np.sqrt((1 + n) * log) / n
+        replaced(state.index, rows, feedback.action, mean, state.factor, log, n)
 
     def renew(self, state: UcbState, rows: Array, arms: Array) -> None:
         state.means.renew(rows, arms)

@@ -1,0 +1,34 @@
+"""Places in flat arrays: count at some of them, and take one value per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corral_core.kernels.twins import kernel
+
+
+def _count_arrays(counts: Any, at: Any) -> None:
+    counts[at] += 1
+
+
+@kernel(_count_arrays)
+def count(counts: Any, at: Any) -> None:
+    """Add one at each of these (distinct) places."""
+    for place in at:
+        counts[place] += 1
+
+
+def _picked_arrays(values: Any, column: Any) -> Any:
+    rows, columns = values.shape
+    return values.take(np.arange(0, rows * columns, columns) + column)
+
+
+@kernel(_picked_arrays)
+def picked(values: Any, column: Any) -> Any:
+    """The value of each row at its own column, from (rows, columns) values."""
+    found = np.empty(len(column), values.dtype)
+    for row in range(len(column)):
+        found[row] = values[row, column[row]]
+    return found

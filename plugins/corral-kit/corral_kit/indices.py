@@ -1,0 +1,101 @@
+"""Index policies: play the arm with the largest index, or with the largest mean plus width; update the pulled arm.
+
+Each function is a kernel, with a twin in numpy and one for numba that give the same bits. Ties go to the lowest arm.
+Arrays of arms are (learners, arms); `rows` says which learners play.
+
+>>> mean, squared = np.array([[0.5, 0.4]]), np.array([[0.01, 0.09]])
+>>> one = np.array([0])
+>>> largest(mean, one), largest_bound(mean, squared, np.ones(1), one)
+(array([0]), array([1]))
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from corral_core.kernels.twins import kernel
+
+
+def _largest_arrays(index: Any, rows: Any) -> Any:
+    return index.take(rows, axis=0).argmax(axis=1)
+
+
+@kernel(_largest_arrays)
+def largest(index: Any, rows: Any) -> Any:
+    """The arm with the largest index."""
+    found = np.empty(len(rows), np.intp)
+    for at in range(len(rows)):
+        row, best = rows[at], 0
+        top = index[row, 0]
+        for arm in range(1, index.shape[1]):
+            value = index[row, arm]
+            if not value <= top and top == top:  # like numpy, the first index that is not a number
+                best, top = arm, value
+        found[at] = best
+    return found
+
+
+def _largest_bound_arrays(mean: Any, squared: Any, radius: Any, rows: Any) -> Any:
+    index = squared.take(rows, axis=0)
+    np.maximum(index, 0.0, out=index)
+    np.sqrt(index, out=index)
+    index *= radius[:, None]
+    index += mean.take(rows, axis=0)
+    return index.argmax(axis=1)
+
+
+@kernel(_largest_bound_arrays)
+def largest_bound(mean: Any, squared: Any, radius: Any, rows: Any) -> Any:
+    """The arm with the largest mean + radius sqrt(squared), with one radius for each of these rows."""
+    found = np.empty(len(rows), np.intp)
+    index = np.empty(mean.shape[1])
+    for at in range(len(rows)):
+        row = rows[at]
+        for arm in range(len(index)):
+            index[arm] = math.sqrt(max(squared[row, arm], 0.0)) * radius[at] + mean[row, arm]
+        best, top = 0, index[0]
+        for arm in range(1, len(index)):
+            if not index[arm] <= top and top == top:
+                best, top = arm, index[arm]
+        found[at] = best
+    return found
+
+
+def _pulled_arrays(pulls: Any, total: Any, mean: Any, rows: Any, arm: Any, reward: Any) -> Any:
+    at = rows * pulls.shape[1] + arm
+    n = pulls.take(at) + 1
+    sums = total.take(at) + reward
+    now = sums / n
+    pulls.reshape(-1)[at] = n
+    total.reshape(-1)[at] = sums
+    mean.reshape(-1)[at] = now
+    return n, now
+
+
+@kernel(_pulled_arrays)
+def pulled(pulls: Any, total: Any, mean: Any, rows: Any, arm: Any, reward: Any) -> Any:
+    """Add the reward of the arm that each of these (distinct) rows pulled; returns its pulls and its mean."""
+    n, now = np.empty(len(rows)), np.empty(len(rows))
+    for at in range(len(rows)):
+        row, own = rows[at], arm[at]
+        pulls[row, own] += 1
+        total[row, own] += reward[at]
+        n[at] = pulls[row, own]
+        now[at] = total[row, own] / n[at]
+        mean[row, own] = now[at]
+    return n, now
+
+
+def _replaced_arrays(index: Any, rows: Any, arm: Any, mean: Any, factor: Any, log: Any, n: Any) -> None:
+    index.reshape(-1)[rows * index.shape[1] + arm] = mean + factor.take(rows) * (np.sqrt((1 + n) * log) / n)
+
+
+@kernel(_replaced_arrays)
+def replaced(index: Any, rows: Any, arm: Any, mean: Any, factor: Any, log: Any, n: Any) -> None:
+    """The pulled arm's new index, mean + factor sqrt((1 + n) log)/n, with a factor per learner."""
+    for at in range(len(rows)):
+        row = rows[at]
+        index[row, arm[at]] = mean[at] + factor[row] * (math.sqrt((1 + n[at]) * log[at]) / n[at])
