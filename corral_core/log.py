@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.kernels.pages import addresses, appended, drawn, full
+from corral_core.kernels.pages import addresses, appended, drawn
 from corral_core.rows import Array, Rows
 
 
@@ -30,7 +30,7 @@ class Log:
         self.length = np.zeros(rows, dtype=np.int64)
         self._room = np.zeros(rows, dtype=np.int64)  # how many entries fit in the pages of a row
         self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k minus its first entry's number; -1: none
-        self._page_of = np.zeros(0, dtype=np.int8)  # the page of an entry
+        self._page_of = np.zeros(0, dtype=np.intp)  # the page of an entry
         self._used = 0
         self._columns: dict[str, Array] = {}
         self._like = Rows()
@@ -51,12 +51,13 @@ class Log:
         """Add one entry to each of these (distinct) rows."""
         if not self._columns:
             self._prepare(entries)
-        if full(self.length, self._room, rows):
+        address = appended(self._base, self._page_of, self._room, self.length, rows)
+        if address is None:
             self._make_room(rows)
-        address = appended(self._base, self._page_of, rows, self.length)
+            address = appended(self._base, self._page_of, self._room, self.length, rows)
         for name, column in self._columns.items():
             value = getattr(entries, name)
-            if value.dtype != column.dtype:
+            if value.dtype is not column.dtype and value.dtype != column.dtype:
                 what = f"{type(entries).__name__}.{name}"
                 raise TypeError(f"{what} was {column.dtype} and is {value.dtype} now; it must keep its type")
             column[address] = value
@@ -71,7 +72,8 @@ class Log:
 
     def column(self, name: str, rows: Array, index: Array) -> Array:
         """One field of `get`."""
-        return self._columns[name].take(addresses(self._base, self._page_of, rows, index), axis=0)
+        found: Array = self._columns[name].take(addresses(self._base, self._page_of, rows, index), axis=0)
+        return found
 
     def forget(self, rows: Array) -> None:
         """Empty the lists of these rows; they reuse their pages."""
@@ -120,7 +122,7 @@ class Log:
         sizes = np.where(length > first[:, None], size[:, None], 0)
         begin = (np.cumsum(sizes) - sizes.reshape(-1)).reshape(sizes.shape)
         log._base = np.where(sizes > 0, begin - first[:, None], -1)
-        log._page_of = np.repeat(number.astype(np.int8), size)
+        log._page_of = np.repeat(number, size)
         log._used = int(sizes.sum())
         log.length = length.astype(np.int64)
         log._entry, log._like = type(like), like.replace()
@@ -166,7 +168,7 @@ class Log:
         if pages > len(self._base):
             missing = np.full((pages - len(self._base), self.rows), -1)
             self._base = np.concatenate([self._base, missing])
-            self._page_of = np.repeat(np.arange(pages, dtype=np.int8), self.FIRST << np.arange(pages))
+            self._page_of = np.repeat(np.arange(pages), self.FIRST << np.arange(pages))
         size = np.left_shift(np.int64(self.FIRST), page.astype(np.int64))
         end = self._used + np.cumsum(size)
         self._base[page, those] = end - size - room

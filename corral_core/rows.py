@@ -63,7 +63,14 @@ class Rows:
 
     def take(self, rows: Array, axis: int = 0) -> Self:
         """A copy of these rows (a `Log` is shared, not copied). `axis` must be 0; arrays have the same signature."""
-        return self.replace(**{name: value.take(rows, axis=0) for name, value in self._values()})
+        other = object.__new__(type(self))
+        taken = other.__dict__
+        taken.update(self.__dict__)
+        for name in self.names:
+            value = taken[name]
+            if value is not None:
+                taken[name] = value.take(rows, axis=0)
+        return other
 
     def put(self, rows: Array, other: Self) -> None:
         """Overwrite these rows, in place, with the rows of another record."""
@@ -86,7 +93,8 @@ class Rows:
     def detached(self) -> Self:
         """A record safe from later changes: Python objects are copied (with `snapshot` or deepcopy); arrays are not."""
         changed: dict[str, Any] = {}
-        for name, value in self._values():
+        for name in self.names:
+            value = getattr(self, name)
             if isinstance(value, Rows):
                 changed[name] = value.detached()
             elif _holds_objects(value):
@@ -146,7 +154,7 @@ def stack(parts: Sequence[Any]) -> Any:
 
 
 def _holds_objects(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == object
+    return isinstance(value, np.ndarray) and value.dtype.kind == "O"
 
 
 def _object_bytes(array: Array) -> int:

@@ -8,24 +8,29 @@
 
 You can check an installed plugin or anything registered (by name), a class, or an instance. If a check is known to
 fail or to warn, pass its name and the reason in `expected`: pytest then shows XFAIL, or XPASS if the check passes.
+
+`same_bits(kernel, ...)` tests that the twins of a kernel give the same.
 """
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from corral_core.checks.cases import Case, cases_of, checks_of, expectations
 from corral_core.checks.names import subjects_of
 from corral_core.checks.rules import Broken, Check, ConformanceWarning, why_expected
 from corral_core.errors import CorralError
+from corral_core.kernels.twins import Kernel, is_installed
 from corral_core.protocols.environment import Environment
 from corral_core.selection.setup import given_rows
 
-__all__ = ["conformance", "given_rows"]
+__all__ = ["bits", "conformance", "given_rows", "same_bits"]
 
 
 def conformance(
@@ -93,3 +98,33 @@ class Asked:
             except Broken:
                 self._failed[check.name] = True
         return self._failed[check.name]
+
+
+def same_bits(kernel: Kernel, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Play the twins of a kernel with copies of these arguments; they must return and change the same, bit for bit.
+
+    Returns what they gave, and the arguments as they left them. The loops play as they are and, if numba is installed,
+    compiled.
+    """
+    __tracebackhide__ = True
+    left = copy.deepcopy(arguments)
+    expected = kernel.arrays(*left)
+    twins: dict[str, Callable[..., Any]] = {"loops": kernel.loops}
+    if is_installed():
+        twins["compiled loops"] = kernel.compiled
+    for name, twin in twins.items():
+        mine = copy.deepcopy(arguments)
+        with np.errstate(all="ignore"):  # uncompiled loops divide scalars, which warn where compiled ones do not
+            found = twin(*mine)
+        assert bits(found) == bits(expected), f"{kernel.__name__}: the {name} return other bits than the arrays"
+        assert bits(mine) == bits(left), f"{kernel.__name__}: the {name} leave other bits than the arrays"
+    return expected, left
+
+
+def bits(found: Any) -> Any:
+    """Types, shapes and bytes of what a kernel returned or changed."""
+    if isinstance(found, tuple | list):
+        return [bits(each) for each in found]
+    if isinstance(found, np.ndarray):
+        return found.dtype.str, found.shape, found.tobytes()
+    return bool(found) if isinstance(found, bool | np.bool_) else found

@@ -174,8 +174,8 @@ def test_log_memory_follows_what_was_appended() -> None:
 def test_log_append_is_amortised_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     """New pages are taken a logarithmic number of times, and the arena grows a logarithmic number of times."""
     taken = []
-    original = Log._new_pages
-    monkeypatch.setattr(Log, "_new_pages", lambda self, rows: taken.append(len(rows)) or original(self, rows))
+    original = Log._make_room
+    monkeypatch.setattr(Log, "_make_room", lambda self, rows: taken.append(len(rows)) or original(self, rows))
     log, rows = Log(8), np.arange(8)
     for _ in range(10_000):
         log.append(rows, Play(rows, rows / 2))

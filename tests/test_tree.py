@@ -47,7 +47,7 @@ def test_folders_of_tests_are_those_of_the_core() -> None:
 
 
 FILES = "__init__ errors parsing suggestions terminal lazy hookspecs rows log bounds testing"
-STAGES = "protocols bases environments metas players selection simulation registry"
+STAGES = "kernels protocols bases environments metas players selection simulation registry"
 LATER = "experiments engines runs analysis checks cli"
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from corral_core.rows import Array, Rows
 
+LARGEST = np.iinfo(np.int16).max
+
 
 class Pick(Rows):
     """The policy of a base that plays one arm."""
@@ -79,4 +81,4 @@ class InForce(Rows):
 
 def arm_type(arms: int) -> Any:
     """int16 if it can number the arms, otherwise int64: a policy is stored for every play, so it should be small."""
-    return np.int16 if arms <= np.iinfo(np.int16).max else np.int64
+    return np.int16 if arms <= LARGEST else np.int64

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from typing import Any
 
 import attrs
-import numpy as np
 from numpy.random import Generator
 
 from corral_core.errors import CorralError
+from corral_core.kernels.places import picked
 from corral_core.protocols.environment import Act, Environment, Play
 from corral_core.protocols.problem import NOTHING, Observation
 from corral_core.rows import Array
@@ -38,8 +38,7 @@ class Bandit(Environment):
 
 def chosen(values: Array, action: Array) -> Array:
     """The value of each row's action, from (rows, arms) values."""
-    rows, arms = values.shape
-    found: Array = values.take(np.arange(0, rows * arms, arms) + action)
+    found: Array = picked(values, action)
     return found
 
 

@@ -1,6 +1,6 @@
 """One base per row, drawn in proportion to (bases, rows) weights, from a uniform number u per row.
 
-    chosen = how many j < M - 1 have w_0 + ... + w_j <= u (w_0 + ... + w_{M-1}),   probability = its share of the weights
+chosen = how many j < M - 1 have w_0 + ... + w_j <= u (w_0 + ... + w_{M-1}),   probability = its share of the weights
 """
 
 from __future__ import annotations

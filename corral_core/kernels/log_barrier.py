@@ -58,18 +58,18 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
     v = lowest - ABOVE * np.minimum(loss, 0.0)
     v /= 1 + (before - after) / (v * curvature)
     q, z = np.empty_like(g), np.empty_like(g)
-    size = None
+    going = None
     for _ in range(MOST):
         np.add(g, v, out=q)
         np.divide(w, q, out=q)
         np.multiply(q, q, out=z)
         z *= eta
         x = (1 - summed(q)) / (v * summed(z))
-        if size is not None:
-            x = np.where(size > SMALL, x, 0.0)
+        if going is not None:
+            x = np.where(going, x, 0.0)
         v /= 1 + x
-        size = np.abs(x)
-        if not np.maximum.reduce(size) > SMALL:
+        going = np.abs(x) > SMALL
+        if not np.logical_or.reduce(going):
             break
     np.add(g, v, out=q)
     np.divide(w, q, out=q)

@@ -14,10 +14,7 @@ from corral_core.kernels.twins import kernel
 
 
 def _addresses_arrays(base: Any, page_of: Any, rows: Any, entries: Any) -> Any:
-    page = page_of.take(entries).astype(np.int64)
-    page *= base.shape[1]
-    page += rows
-    found = base.take(page)
+    found = base[page_of.take(entries), rows]
     found += entries
     return found
 
@@ -45,31 +42,23 @@ def drawn(base: Any, page_of: Any, rows: Any, length: Any, uniform: Any) -> Any:
     return found
 
 
-def _appended_arrays(base: Any, page_of: Any, rows: Any, length: Any) -> Any:
+def _appended_arrays(base: Any, page_of: Any, room: Any, length: Any, rows: Any) -> Any:
     entries = length.take(rows)
+    if np.logical_or.reduce(entries == room.take(rows)):
+        return None
     length[rows] = entries + 1
     return _addresses_arrays(base, page_of, rows, entries)
 
 
 @kernel(_appended_arrays)
-def appended(base: Any, page_of: Any, rows: Any, length: Any) -> Any:
-    """The address of one more entry of each of these (distinct) rows, which have room for it; counts it."""
+def appended(base: Any, page_of: Any, room: Any, length: Any, rows: Any) -> Any:
+    """The address of one more entry of each of these (distinct) rows, and counts it; None if a row has no room."""
+    for row in rows:
+        if length[row] == room[row]:
+            return None
     found = np.empty(len(rows), np.int64)
     for at in range(len(rows)):
         entry = length[rows[at]]
         length[rows[at]] = entry + 1
         found[at] = base[page_of[entry], rows[at]] + entry
-    return found
-
-
-def _full_arrays(length: Any, room: Any, rows: Any) -> Any:
-    return bool((length.take(rows) == room.take(rows)).any())
-
-
-@kernel(_full_arrays)
-def full(length: Any, room: Any, rows: Any) -> Any:
-    """Whether one of these rows has no room for another entry."""
-    found = False
-    for row in rows:
-        found |= length[row] == room[row]
     return found

@@ -15,6 +15,7 @@ Kernels are bound to one of their twins when the first selection is made, not wh
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Callable
@@ -90,7 +91,22 @@ def _decided() -> str:
         if is_installed():
             warnings.warn(f"numba cannot be imported, so numpy plays: {reason(broken)}", RuntimeWarning, stacklevel=2)
         return "numpy"
-    return "numba" if wanted or not numba.config.DISABLE_JIT else "numpy"  # uncompiled loops are slow
+    if not wanted and numba.config.DISABLE_JIT:
+        return "numpy"  # uncompiled loops are slow
+    _load_extensions()
+    return "numba"
+
+
+def _load_extensions() -> None:
+    """Let numba look for its extensions now, as it does once, when it first compiles.
+
+    A broken entry point of any distribution ends that search. Kernels need no extensions, and `corral plugins` names
+    the distribution.
+    """
+    with contextlib.suppress(Exception):
+        from numba.core.entrypoints import init_all
+
+        init_all()
 
 
 def wish() -> str:
@@ -103,7 +119,7 @@ def wish() -> str:
 
 def described() -> str:
     """Which kernels play here, with their version, without importing them: "numba 0.68.1"."""
-    if _bound == "numpy" or wish() == "numpy" or (not _bound and not is_installed()):
+    if (_bound or wish() or ("numba" if is_installed() else "numpy")) == "numpy":
         return "numpy"
     try:
         return f"numba {version('numba')}"

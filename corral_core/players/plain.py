@@ -67,6 +67,10 @@ class Player:
     def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
         self.base.learn(self.state, learners, feedback, rng)
 
+    def learns_in(self, step: int) -> bool:
+        """Whether its learners learn from this step of the round."""
+        return True
+
     def learned_from(self, learners: Array) -> Array:
         """s of these learners: their own rounds, and the plays of other bases that they learned from."""
         found: Array = self.plays.take(learners) + self.taught.take(learners)

@@ -43,8 +43,11 @@ class Smooth(Player):
         self.replay.record(learners, policy)
         return policy
 
+    def learns_in(self, step: int) -> bool:
+        return step == 0
+
     def learn(self, step: int, learners: Array, feedback: Feedback, rng: Generator) -> None:
-        if step == 0:
+        if self.learns_in(step):
             super().learn(step, learners, feedback, rng)
 
     def restart(self, learners: Array, rng: Generator) -> None:

@@ -23,7 +23,8 @@ FINITE = float(np.finfo(np.float64).max)
 def observation_of(observation: Any, problem: Problem, rows: int) -> Observation:
     """The observation as arrays, checked: features and mask must have the problem's shapes."""
     if observation is NOTHING and not (problem.changing or problem.masked or problem.episodic):
-        return NOTHING
+        nothing: Observation = observation
+        return nothing
     if not isinstance(observation, Observation):
         raise CorralError(f"ask needs an Observation, not {kind(observation)}")
     seen = _with_rows(observation, problem) if rows == 1 and observation is not NOTHING else observation

@@ -42,7 +42,7 @@ from corral_core.selection.saving import SavedSelection, read, saved, write
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
 from corral_core.selection.teaching import Student, Teaching
 from corral_core.selection.tickets import Tickets
-from corral_core.selection.validation import actions_in, kind
+from corral_core.selection.validation import actions_like, are_available, check_available, kind
 
 
 class Selection:
@@ -337,6 +337,10 @@ class Selection:
             decided.append(decision)
             proposed.append(actions)
         ticket.actions = ticket.round.merged(proposed)
+        if not (ticket.round.alone and are_available(ticket.actions, self.problem, observation)):
+            for part, actions, seen in zip(parts, proposed, views, strict=True):
+                base = part.block.player.base
+                self._failures.call(part.at, check_available, actions, base, self.problem, seen)
         return ticket
 
     def _restart(self, restart: Array) -> None:
@@ -361,7 +365,7 @@ def decide(part: Part, policy: Any, seen: Observation, problem: Problem, rng: Ge
     """What the learners of a part decide, and the actions in it."""
     player = part.block.player
     decision = player.act(policy, seen, rng)
-    return decision, actions_in(decision, player.base, problem, seen, len(part.rows))
+    return decision, actions_like(decision, player.base, problem, len(part.rows))
 
 
 def _generator(rng: Any) -> Generator:

@@ -46,6 +46,8 @@ class Teaching:
     def learn(self, ticket: Ticket, reward: Array, experience: Any) -> bool:
         """Teach what the actions of a ticket earned. False if a base failed and was set aside."""
         parts = ticket.round.parts
+        if not parts[0].block.player.learns_in(ticket.step):
+            return True
         episode = isinstance(experience, Trajectory)
         decisions = [stack(decided) if episode else decided[-1] for decided in ticket.decisions]
         if experience is ticket.observation:

@@ -22,6 +22,13 @@ LARGEST = 1e150  # value of a curve; the square of a larger one, which a deviati
 
 def actions_in(decision: Any, base: Base, problem: Problem, observation: Observation, rows: int) -> Array:
     """The actions in what `act` returned, checked: one per row, each of them available."""
+    actions = actions_like(decision, base, problem, rows)
+    check_available(actions, base, problem, observation)
+    return actions
+
+
+def actions_like(decision: Any, base: Base, problem: Problem, rows: int) -> Array:
+    """The actions in what `act` returned, one per row, of the right kind; `check_available` checks what they are."""
     actions = decision if isinstance(decision, np.ndarray) else getattr(decision, "action", None)
     if not isinstance(actions, np.ndarray):
         raise CorralError(f"{base.name}: act must return an array, or Rows with action, not {kind(decision)}")
@@ -32,20 +39,36 @@ def actions_in(decision: Any, base: Base, problem: Problem, observation: Observa
         if actions.shape != shape or actions.dtype.kind != "f":
             found = f"{actions.dtype} of {actions.shape}"
             raise CorralError(f"{base.name}: act must return floats of shape {shape}, not {found}")
-        if not np.isfinite(actions).all():
-            raise CorralError(f"{base.name}: act returned an action that is not finite")
         return actions
     if actions.shape != (rows,) or actions.dtype.kind not in "iu":
         raise CorralError(
             f"{base.name}: act must return whole numbers of shape ({rows},), not {actions.dtype} of {actions.shape}"
         )
+    return actions
+
+
+def are_available(actions: Array, problem: Problem, observation: Observation) -> bool:
+    """Whether these actions, of the right kind, are finite or among the arms that are available."""
+    if problem.actions != "finite":
+        return bool(np.isfinite(actions).all())
+    if problem.arms is not None and not in_range(actions, 0, problem.arms - 1):
+        return False
+    mask = observation.mask
+    return mask is None or bool(mask[np.arange(len(actions)), actions].all())
+
+
+def check_available(actions: Array, base: Base, problem: Problem, observation: Observation) -> None:
+    """Raise an error unless these actions of a base are available."""
+    if problem.actions != "finite":
+        if not np.isfinite(actions).all():
+            raise CorralError(f"{base.name}: act returned an action that is not finite")
+        return
     if problem.arms is not None and not in_range(actions, 0, problem.arms - 1):
         wrong = actions[(actions < 0) | (actions >= problem.arms)][0]
         raise CorralError(f"{base.name}: act returned arm {wrong}; {problem.environment} has 0 to {problem.arms - 1}")
     mask = observation.mask
-    if mask is not None and not mask[np.arange(rows), actions].all():
+    if mask is not None and not mask[np.arange(len(actions)), actions].all():
         raise CorralError(f"{base.name}: act returned an arm that the mask excludes")
-    return actions
 
 
 def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Array | None]:

@@ -7,7 +7,6 @@ import pytest
 from corral_kit.linear.ridge import RECENT, Ridge, learn, radius
 
 
-
 def test_sherman_morrison_against_solve() -> None:
     """Features of length up to 30, most of them along one direction, so that V has a condition number above 1e4.
 

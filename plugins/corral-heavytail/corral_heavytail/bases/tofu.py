@@ -128,7 +128,7 @@ class Tofu(Optimistic):
 
     def _fresh(self, given: Any) -> TofuState:
         return TofuState(
-            ridge=Ridge.fresh(len(given), self.dimension, self.penalty),
+            ridge=Ridge.fresh(len(given), self.dimension, given.penalty),
             scale=np.asarray(given.scale, dtype=np.float64),
             delta=np.asarray(given.delta, dtype=np.float64),
             arms=self.shown(given),
@@ -150,12 +150,12 @@ class Tofu(Optimistic):
         state.past.append(rows, entry)
 
     def _radius(self, state: optimism.OptimisticState, rows: Array) -> Array:
-        assert isinstance(state, TofuState)
+        assert isinstance(state, TofuState) and state.offset is not None
         epsilon, delta, d = state.tail.take(rows), state.delta.take(rows), self.dimension
         log = (math.log(2 * d * self.horizon) - np.log(delta)) ** (epsilon / (1 + epsilon))
         grown = growth(state.ridge.plays.take(rows).astype(np.float64), epsilon)
         width = 4 * math.sqrt(d) * root(state.moment.take(rows), epsilon) * log * grown
-        return np.asarray(state.scale.take(rows) * (width + math.sqrt(self.penalty) * self.norm))
+        return np.asarray(state.scale.take(rows) * (width + state.offset.take(rows)))
 
     def _current(self, state: optimism.OptimisticState, rows: Array) -> Any:
         assert isinstance(state, TofuState)

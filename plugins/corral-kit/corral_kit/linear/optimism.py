@@ -28,14 +28,15 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-from attrs.validators import and_, gt, le
+from attrs.validators import and_, ge, gt, le
 from numpy.random import Generator
 
-from corral_core import Array, Bound, Feedback, Observation, Pick, Rows, Term, parameter
+from corral_core import Array, Bound, Feedback, Observation, Pick, Rows, Term, knob, parameter
 from corral_core.bases.policies import InForce
 from corral_kit.linear.arms import best_arm, upper_bounds
 from corral_kit.linear.featured import MODERATE, Linear
 from corral_kit.linear.packing import packed, single, unpacked
+from corral_kit.linear.rank_one import radii
 from corral_kit.linear.ridge import Ridge, radius
 
 
@@ -54,6 +55,8 @@ class OptimisticState(Rows):
     epsilon: Array | None = None
     arms: Any = None  # what is known about fixed arms
     in_force: InForce | None = None  # if the policy rarely changes; since: ln det V - d ln lambda
+    confidence: Array | None = None  # 2 ln(1/delta)
+    offset: Array | None = None  # sqrt(lambda) S
 
 
 @attrs.frozen
@@ -64,6 +67,8 @@ class Optimistic(Linear):
     learns_from_others: ClassVar[bool] = True
     deterministic: ClassVar[bool] = True
 
+    penalty: float = knob(1.0, help="lambda of the ridge regression", validator=and_(ge(1e-9), le(1e9)))
+    norm: float = knob(1.0, help="upper bound S on the norm of theta", validator=MODERATE)
     switching: float = parameter(
         0.0, help="C: the policy changes only if det V has grown by the factor 1 + C; 0: always", validator=MODERATE
     )
@@ -108,10 +113,14 @@ class Optimistic(Linear):
         found: Array = state.ridge.log_determinant.take(rows)
         return found
 
+    def _offset(self, given: Any) -> Array:
+        """sqrt(lambda) S of every row."""
+        return np.asarray(np.sqrt(given.penalty) * given.norm)
+
     def _radius(self, state: OptimisticState, rows: Array) -> Array:
         """beta of these rows."""
-        grown, delta = state.ridge.log_determinant.take(rows), state.delta.take(rows)
-        beta: Array = state.scale.take(rows) * radius(grown, delta, self.noise, self.penalty, self.norm)
+        assert state.confidence is not None and state.offset is not None
+        beta: Array = radii(state.ridge.log_determinant, state.confidence, self.noise, state.offset, state.scale, rows)
         if state.epsilon is not None:
             beta += state.epsilon.take(rows) * np.sqrt(state.ridge.plays.take(rows) + 1)
         return beta
@@ -120,6 +129,8 @@ class Optimistic(Linear):
 
     def init(self, given: Any, rng: Generator) -> OptimisticState:
         state = self._fresh(given)
+        state.confidence = -2 * np.log(np.asarray(state.delta, dtype=np.float64))
+        state.offset = self._offset(given)
         if self.switching:
             rows = np.arange(len(given))
             state.in_force = InForce.begin(self._current(state, rows), self._log_determinant(state, rows))

@@ -1,8 +1,8 @@
 """The hot loops of ridge regression, as kernels: a play's rank-one update, and what it changes for fixed arms.
 
-    u = V^-1 x,   shrink = 1/(1 + x^T u),   move = (y - x^T theta) shrink,
-    V^-1 <- V^-1 - shrink u u^T,   theta <- theta + move u,
-    <a, theta> <- <a, theta> + move a^T u,   a^T V^-1 a <- a^T V^-1 a - shrink (a^T u)^2
+u = V^-1 x,   shrink = 1/(1 + x^T u),   move = (y - x^T theta) shrink,
+V^-1 <- V^-1 - shrink u u^T,   theta <- theta + move u,
+<a, theta> <- <a, theta> + move a^T u,   a^T V^-1 a <- a^T V^-1 a - shrink (a^T u)^2
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ MOST = 32  # features; with more, loops are slower than matrix products
 
 
 def _updated_arrays(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
-    columns = x.T
-    here = inverse.take(rows, axis=0)
+    columns, alone = x.T, len(inverse) == 1
+    here, estimate = (inverse, theta) if alone else (inverse.take(rows, axis=0), theta.take(rows, axis=0))
     u = summed(products(here.transpose(2, 0, 1), columns[:, :, None]))
-    shrink = summed(products(columns, u.T))
-    np.maximum(shrink, 0.0, out=shrink)
-    shrink += 1
-    np.divide(1, shrink, out=shrink)
+    terms = np.empty((len(columns), 3, len(rows)))
+    for number, other in enumerate((u, estimate, x)):
+        np.multiply(columns, other.T, out=terms[:, number])
+    grown, predicted, length = np.add.reduce(terms, axis=0)
+    shrink = 1 / (1 + np.maximum(grown, 0.0))
+    move = (y - predicted) * shrink
     here -= u[:, :, None] * (u * shrink[:, None])[:, None, :]
-    inverse[rows] = here
-    estimate = theta.take(rows, axis=0)
-    move = (y - summed(products(columns, estimate.T))) * shrink
     estimate += u * move[:, None]
-    theta[rows] = estimate
-    return u, shrink, move, summed(products(columns, columns))
+    if not alone:
+        inverse[rows], theta[rows] = here, estimate
+    return u, shrink, move, length
 
 
 @kernel(_updated_arrays)
 def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
     """Add a play to V^-1 and theta of each of these (distinct) rows; returns u, shrink, move and |x|^2."""
     d = x.shape[1]
-    direction, shrink, move, length = np.empty(x.shape), np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
+    direction, (shrink, move, length) = np.empty(x.shape), np.empty((3, len(rows)))
     for at in range(len(rows)):
         row, grown, predicted, squared = rows[at], 0.0, 0.0, 0.0
         here, estimate, own, u = inverse[row], theta[row], x[at], direction[at]
@@ -61,30 +61,40 @@ def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
     return direction, shrink, move, length
 
 
-def _noted_arrays(response: Any, recent: Any, filled: Any, plays: Any, rows: Any, x: Any, y: Any) -> Any:
-    response[rows] += x * y[:, None]
+def _noted_arrays(
+    recent: Any, answers: Any, filled: Any, plays: Any, longest: Any, rows: Any, x: Any, y: Any, length: Any
+) -> Any:
     plays[rows] += 1
     place = filled.take(rows)
     recent[rows, place] = x
+    answers[rows, place] = y
     place += 1
     filled[rows] = place
-    return place == recent.shape[1]
+    due = length > longest.take(rows)
+    due |= place == answers.shape[1]
+    return due if np.logical_or.reduce(due) else None
 
 
 @kernel(_noted_arrays)
-def noted(response: Any, recent: Any, filled: Any, plays: Any, rows: Any, x: Any, y: Any) -> Any:
-    """Keep a play of each of these (distinct) rows, and add it to sum x y; returns which buffers are full now."""
-    full = np.empty(len(rows), np.bool_)
+def noted(
+    recent: Any, answers: Any, filled: Any, plays: Any, longest: Any, rows: Any, x: Any, y: Any, length: Any
+) -> Any:
+    """Keep a play of each of these (distinct) rows. Returns which of them are due to be recomputed; None if none is.
+
+    A row is due if its buffer is full now, or if the length |x|^2 is above `longest`.
+    """
+    due, some = np.empty(len(rows), np.bool_), False
     for at in range(len(rows)):
         row = rows[at]
         place = filled[row]
         for i in range(x.shape[1]):
-            response[row, i] += x[at, i] * y[at]
             recent[row, place, i] = x[at, i]
+        answers[row, place] = y[at]
         plays[row] += 1
         filled[row] = place + 1
-        full[at] = place + 1 == recent.shape[1]
-    return full
+        due[at] = place + 1 == answers.shape[1] or length[at] > longest[row]
+        some |= due[at]
+    return due if some else None
 
 
 def _followed_arrays(features: Any, mean: Any, width: Any, rows: Any, u: Any, shrink: Any, move: Any) -> None:

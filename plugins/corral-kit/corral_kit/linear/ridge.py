@@ -38,11 +38,13 @@ class Ridge(Rows):
     theta: Array  # (rows, d)
     log_determinant: Array  # (rows,), ln det V - d ln lambda
     plays: Array  # (rows,)
-    response: Array  # (rows, d), sum x y
+    response: Array  # (rows, d), sum x y without the plays in `recent`
     gram: Array  # (rows, d, d), V without the plays in `recent`
-    recent: Array  # (rows, size, d), the plays since V was last updated, and zeros
+    recent: Array  # (rows, size, d), the features of the plays since V was last updated, and zeros
+    answers: Array  # (rows, size), the rewards of these plays, and zeros
     filled: Array  # (rows,), number of recent plays
     penalty: Array  # (rows,), lambda
+    longest: Array  # (rows,), ||x||^2 above which everything is recomputed at once
 
     @classmethod
     def fresh(cls, rows: int | tuple[int, ...], dimension: int, penalty: ArrayLike) -> Ridge:
@@ -50,6 +52,7 @@ class Ridge(Rows):
         front = (rows,) if isinstance(rows, int) else rows
         each = np.full(front, penalty, dtype=np.float64)
         unit = np.eye(dimension)
+        size = max(RECENT, 2 * dimension)
         return cls(
             inverse=unit / each[..., None, None],
             theta=np.zeros((*front, dimension)),
@@ -57,9 +60,11 @@ class Ridge(Rows):
             plays=np.zeros(front, dtype=np.int64),
             response=np.zeros((*front, dimension)),
             gram=unit * each[..., None, None],
-            recent=np.zeros((*front, max(RECENT, 2 * dimension), dimension)),
+            recent=np.zeros((*front, size, dimension)),
+            answers=np.zeros((*front, size)),
             filled=np.zeros(front, dtype=np.int64),
             penalty=each,
+            longest=LONG * each,
         )
 
     def flat(self) -> Ridge:
@@ -74,7 +79,7 @@ class Step(NamedTuple):
     direction: Array  # u = V^-1 x, before the play
     shrink: Array  # 1/(1 + x^T u)
     move: Array  # (y - x^T theta)/(1 + x^T u)
-    rebuilt: Array  # which rows were recomputed
+    rebuilt: Array | None  # which rows were recomputed; None if none was
 
 
 def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
@@ -82,9 +87,8 @@ def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
     update = updated if x.shape[1] <= MOST else _updated_by_products
     direction, shrink, move, length = update(ridge.inverse, ridge.theta, rows, x, y)
     ridge.log_determinant[rows] -= np.log(shrink)
-    rebuilt: Array = noted(ridge.response, ridge.recent, ridge.filled, ridge.plays, rows, x, y)
-    rebuilt |= length > LONG * ridge.penalty.take(rows)
-    if rebuilt.any():
+    rebuilt = noted(ridge.recent, ridge.answers, ridge.filled, ridge.plays, ridge.longest, rows, x, y, length)
+    if rebuilt is not None:
         _rebuild(ridge, rows[rebuilt])
     return Step(direction, shrink, move, rebuilt)
 
@@ -119,13 +123,15 @@ def _shrink(inverse: Array, rows: Array, x: Array) -> tuple[Array, Array]:
 
 def _rebuild(ridge: Ridge, rows: Array) -> None:
     """Add the recent plays to V and recompute everything from it."""
-    recent = ridge.recent.take(rows, axis=0)
-    gram = ridge.gram.take(rows, axis=0) + recent.transpose(0, 2, 1) @ recent
+    recent = ridge.recent.take(rows, axis=0).transpose(0, 2, 1)
+    gram = ridge.gram.take(rows, axis=0) + recent @ recent.transpose(0, 2, 1)
+    response = ridge.response.take(rows, axis=0) + (recent @ ridge.answers.take(rows, axis=0)[..., None])[..., 0]
     inverse, log_determinant = _inverted(gram, ridge.penalty.take(rows))
     inverse = (inverse + inverse.transpose(0, 2, 1)) / 2
     ridge.gram[rows], ridge.inverse[rows] = gram, inverse
-    ridge.recent[rows], ridge.filled[rows] = 0.0, 0
-    ridge.theta[rows] = np.einsum("nij,nj->ni", inverse, ridge.response.take(rows, axis=0))
+    ridge.recent[rows], ridge.answers[rows], ridge.filled[rows] = 0.0, 0.0, 0
+    ridge.response[rows] = response
+    ridge.theta[rows] = np.einsum("nij,nj->ni", inverse, response)
     ridge.log_determinant[rows] = log_determinant
 
 
@@ -149,9 +155,7 @@ def _inverted_by_axes(gram: Array, penalty: Array) -> tuple[Array, Array]:
     return inverse, np.log(eigenvalues / penalty[:, None]).sum(axis=1)
 
 
-def radius(
-    log_determinant: Array, delta: Array, noise: float, penalty: float | Array, norm: float | Array
-) -> Array:
+def radius(log_determinant: Array, delta: Array, noise: float, penalty: float | Array, norm: float | Array) -> Array:
     """beta = sigma sqrt(ln(det V/lambda^d) + 2 ln(1/delta)) + sqrt(lambda) S: ||theta - theta*||_V <= beta, always.
 
     Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011, Theorem 2.

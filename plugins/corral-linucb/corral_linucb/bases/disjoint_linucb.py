@@ -25,6 +25,7 @@ True
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import attrs
@@ -33,7 +34,7 @@ from attrs.validators import ge
 from corral_kit.linear.arms import best_arm, played, quietly
 from corral_kit.linear.optimism import Beliefs, Optimistic, OptimisticState, beliefs
 from corral_kit.linear.packing import unpacked
-from corral_kit.linear.ridge import Ridge, learn, radius
+from corral_kit.linear.ridge import Ridge, learn
 from numpy.random import Generator
 
 from corral_core import Array, Bound, Feedback, Observation, Pick, fitted
@@ -59,7 +60,7 @@ class DisjointLinUcb(Optimistic):
         return super().bound(delta / self.arms)
 
     def _fresh(self, given: Any) -> OptimisticState:
-        ridge = Ridge.fresh((len(given), self.arms), self.dimension, self.penalty)
+        ridge = Ridge.fresh((len(given), self.arms), self.dimension, given.penalty[:, None])
         return OptimisticState(
             ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=self.shown(given)
         )
@@ -69,8 +70,9 @@ class DisjointLinUcb(Optimistic):
         return found
 
     def _radius(self, state: OptimisticState, rows: Array) -> Array:
-        grown, delta = state.ridge.log_determinant.take(rows, axis=0), state.delta.take(rows)[:, None] / self.arms
-        beta: Array = radius(grown, delta, self.noise, self.penalty, self.norm)
+        assert state.confidence is not None and state.offset is not None
+        grown = state.ridge.log_determinant.take(rows, axis=0) + state.confidence.take(rows)[:, None]
+        beta: Array = self.noise * np.sqrt(grown + 2 * math.log(self.arms)) + state.offset.take(rows)[:, None]
         return state.scale.take(rows)[:, None] * beta
 
     def _current(self, state: OptimisticState, rows: Array) -> Any:
@@ -94,8 +96,9 @@ class DisjointLinUcb(Optimistic):
 
     def renew(self, state: OptimisticState, rows: Array, arms: Array) -> None:
         row, arm = np.nonzero(arms)
-        fresh = Ridge.fresh(len(row), self.dimension, self.penalty)
-        state.ridge.flat().put(rows[row] * self.arms + arm, fresh)
+        those = rows[row] * self.arms + arm
+        ridge = state.ridge.flat()
+        ridge.put(those, Ridge.fresh(len(row), self.dimension, ridge.penalty.take(those)))
         if state.in_force is not None:
             those = rows[arms.any(axis=1)]
             state.in_force.change(those, self._current(state, those), self._log_determinant(state, those))

@@ -71,12 +71,12 @@ class LinUcb(Optimistic):
         return self._bound(delta, self.noise * self.parameters ** (0.5 if finite else 1.0), 0.0)
 
     def _fresh(self, given: Any) -> OptimisticState:
-        ridge = Ridge.fresh(len(given), self.parameters, self.penalty)
+        ridge = Ridge.fresh(len(given), self.parameters, given.penalty)
         shown, arms = self.shown(given), None
         if shown is not None:
             features = np.ascontiguousarray(self.mapped(shown).transpose(0, 2, 1))
             square = np.einsum("ndk,ndk->nk", features, features)
-            arms = ArmsInForce(features, np.zeros_like(square), square / self.penalty)
+            arms = ArmsInForce(features, np.zeros_like(square), square / given.penalty[:, None])
         return OptimisticState(ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=arms)
 
     def _current(self, state: OptimisticState, rows: Array) -> Any:
@@ -125,7 +125,7 @@ class LinUcb(Optimistic):
             _followed_by_products(arms, rows, step)
         else:
             followed(arms.features, arms.mean, arms.width, rows, step.direction, step.shrink, step.move)
-        if step.rebuilt.any():
+        if step.rebuilt is not None:
             those = rows[step.rebuilt]
             features, inverse = arms.features.take(those, axis=0), state.ridge.inverse.take(those, axis=0)
             arms.mean[those] = np.einsum("ndk,nd->nk", features, state.ridge.theta.take(those, axis=0))
