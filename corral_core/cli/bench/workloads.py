@@ -3,33 +3,38 @@
     epsilon    eighteen epsilon-greedy bases on two Bernoulli arms: what many small bases cost
     arms       UCB and LinUCB on fifty linear arms: the paper's first figure
     dimension  LinUCB alone with 64 features and 50 arms, and the matrix products that it cannot avoid
+    live       one row that is asked and told: two bases, eight bases, two LinUCB on 50 arms with 10 features
+    episodes   PSRL and UCRL2 on RiverSwim: what episodes cost
+    mixed      eighteen LinUCB of 1 to 18 dimensions: what bases that are not kin cost
 
-In the first two a meta-algorithm plays smoothed bases; its rates come from the horizon in plays.
+In all but `dimension` a meta-algorithm plays, in all but `live` with smoothed bases. The rates of the first two come
+from the horizon in plays.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-if TYPE_CHECKING:
-    from corral_core.rows import Array
+from corral_core.cli.bench.live import play_live
+from corral_core.cli.bench.products import play_dimension
 
 
 @attrs.frozen
 class Workload:
     """What is timed, the default size, and the bases that it needs."""
 
-    measure: Callable[[str, int, int], dict[str, Any]]
-    replicates: int
+    play: Callable[[str, int, int], dict[str, Any]]
+    rows: int
     horizon: int
     bases: tuple[str, ...]
+    has_one_row: bool = False
 
 
-def experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
+def experiment(workload: str, rows: int, horizon: int) -> dict[str, Any]:
     """The experiment of a workload, as a source."""
     rates = {"gamma": 1 / horizon, "growth": math.exp(1 / math.log(max(horizon, 3)))}
     grid = {"geometric": [1, "2 * horizon"], "count": 18}
@@ -45,104 +50,81 @@ def experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
             "meta": {"name": "corral", "eta": 1 / math.sqrt(horizon), **rates},
             "delta": 0.01,
         },
+        "episodes": {
+            "environment": {"name": "corral-tabular:riverswim"},
+            "bases": [{"name": "corral-tabular:psrl"}, {"name": "corral-tabular:ucrl2"}],
+            "meta": {"name": "corral"},
+        },
+        "mixed": {
+            "environment": {"name": "corral-linucb:linear-arms", "arms": 20, "dimension": 18},
+            "bases": [{"name": "corral-linucb:linucb", "dimension": dimension} for dimension in range(1, 19)],
+            "meta": {"name": "corral"},
+        },
     }
     return {
         "name": f"bench-{workload}",
         **sources[workload],
         "compare": {"alone": "none"},
         "horizon": horizon,
-        "replicates": replicates,
-        "chunk_size": replicates,
+        "replicates": rows,
+        "chunk_size": rows,
     }
 
 
-def play_experiment(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
+def play_experiment(workload: str, rows: int, horizon: int) -> dict[str, Any]:
     """Play one chunk of the workload's experiment in this process."""
     from time import perf_counter
 
+    from corral_core.cli.bench.calls import of_chunk, play_shortly
     from corral_core.engines.chunks import run_chunk
     from corral_core.experiments.point import parse_point
 
-    point = parse_point(experiment(workload, replicates, horizon))
+    point = parse_point(experiment(workload, rows, horizon))
+    play_shortly(point)
     begun = perf_counter()
     record = run_chunk(point, "corral", 0)
     seconds = perf_counter() - begun
     assert record.regret is not None
-    return _measured(workload, replicates, horizon, seconds) | {"mean_regret": float(record.regret[:, -1].mean())}
-
-
-ARMS, FEATURES, CONTEXTS = 50, 64, 8
-
-
-def play_dimension(workload: str, replicates: int, horizon: int) -> dict[str, Any]:
-    """Time LinUCB and the bare products X V^-1, X theta, V^-1 x and u u^T of as many rows, in turns."""
-    from time import perf_counter
-
-    import numpy as np
-
-    from corral_core.players.plain import plain
-    from corral_core.protocols.problem import Feedback, Observation, Problem
-    from corral_core.registry.names import get_registry
-    from corral_core.selection.setup import given_rows
-
-    rng = np.random.default_rng(1)
-    problem = Problem(arms=ARMS, dimension=FEATURES, changing=True, noise=0.3, low=-1, high=1, delta=1 / horizon)
-    base = get_registry().load("base", "corral-linucb:linucb")().resolve(problem)
-    player = plain(base).start(given_rows([base], {}, replicates), rng)
-    rows = np.arange(replicates)
-    contexts = rng.standard_normal((CONTEXTS, replicates, ARMS, FEATURES)) / math.sqrt(FEATURES)
-    theta = rng.standard_normal((replicates, FEATURES)) / math.sqrt(FEATURES)
-    inverse = np.tile(np.eye(FEATURES), (replicates, 1, 1))
-    seconds = bare = 0.0
-    for play in range(horizon):
-        observation = Observation(features=contexts[play % CONTEXTS])
-        noise = 0.3 * rng.standard_normal(replicates)
-        begun = perf_counter()
-        policy = player.next_policy(0, rows, rng)
-        action = player.act(policy, observation, rng)
-        acted = perf_counter()
-        x: Array = contexts[play % CONTEXTS][rows, action]
-        reward = (x * theta).sum(axis=1) + noise
-        resumed = perf_counter()
-        player.learn(0, rows, Feedback(observation, action, reward), rng)
-        learned = perf_counter()
-        _products(contexts[play % CONTEXTS], theta, inverse, x)
-        seconds += acted - begun + learned - resumed
-        bare += perf_counter() - learned
-    return _measured(workload, replicates, horizon, seconds) | {
-        "products_us_per_play": bare / horizon / replicates * 1e6,
-        "times_products": seconds / bare,
-    }
-
-
-def _products(features: Array, theta: Array, inverse: Array, x: Array) -> None:
-    import numpy as np
-
-    np.matmul(features, inverse)
-    np.matmul(features, theta[:, :, None])
-    u = np.matmul(inverse, x[:, :, None])
-    np.matmul(u, u.transpose(0, 2, 1))
-
-
-def _measured(workload: str, replicates: int, horizon: int, seconds: float) -> dict[str, Any]:
-    import resource
-
     return {
-        "workload": workload,
-        "us_per_play": seconds / horizon / replicates * 1e6,
-        "replicates": replicates,
-        "horizon": horizon,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "us_per_play": seconds / horizon / rows * 1e6,
+        "calls_per_play": of_chunk(point),
+        "mean_regret": float(record.regret[:, -1].mean()),
     }
 
 
+UCB, GREEDY, LINUCB = "corral-mab:ucb", "corral-mab:epsilon-greedy", "corral-linucb:linucb"
 WORKLOADS = {
-    "epsilon": Workload(play_experiment, 512, 50_000, ("corral-mab:epsilon-greedy",)),
-    "arms": Workload(play_experiment, 512, 10_000, ("corral-mab:ucb", "corral-linucb:linucb")),
-    "dimension": Workload(play_dimension, 64, 500, ("corral-linucb:linucb",)),
+    "epsilon": Workload(play_experiment, 512, 50_000, (GREEDY,)),
+    "arms": Workload(play_experiment, 512, 10_000, (UCB, LINUCB)),
+    "dimension": Workload(play_dimension, 64, 500, (LINUCB,)),
+    "live": Workload(play_live, 1, 4_000, (UCB, GREEDY, LINUCB), has_one_row=True),
+    "episodes": Workload(play_experiment, 10, 400, ("corral-tabular:psrl", "corral-tabular:ucrl2")),
+    "mixed": Workload(play_experiment, 48, 2_000, (LINUCB,)),
 }
 
 
-def measure(workload: str, replicates: int, horizon: int, say: object = None) -> dict[str, Any]:
-    """Measure one workload in this process; `say` is not used."""
-    return WORKLOADS[workload].measure(workload, replicates, horizon)
+def measure(workload: str, rows: int, horizon: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """Measure one workload in this process; `say` hears that kernels are compiled."""
+    import resource
+
+    import corral_core.selection.selection  # noqa: F401 - its kernels
+    from corral_core.kernels import twins
+    from corral_core.kernels.compiling import announcement
+    from corral_core.registry.names import get_registry
+
+    for base in WORKLOADS[workload].bases:
+        get_registry().load("base", base)
+    if sentence := announcement():
+        say(sentence)
+    twins.bind()
+    found = WORKLOADS[workload].play(workload, rows, horizon)
+    return {
+        "workload": workload,
+        "us_per_play": found.pop("us_per_play"),
+        "calls_per_play": found.pop("calls_per_play"),
+        "replicates": rows,
+        "horizon": horizon,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "kernels": twins.described(),
+        **found,
+    }
