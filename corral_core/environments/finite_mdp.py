@@ -14,10 +14,12 @@ import numpy as np
 from numpy.random import Generator
 
 from corral_core.environments.bandit import chosen
-from corral_core.environments.episodic_mdp import EpisodicMdp
+from corral_core.environments.episodic_mdp import EpisodicMdp, Step
 from corral_core.environments.planning import Worth, backward, best
 from corral_core.errors import CorralError
-from corral_core.protocols.problem import Problem
+from corral_core.kernels.outcomes import episode_regret, stepped
+from corral_core.protocols.environment import Act, Play
+from corral_core.protocols.problem import Problem, Trajectory
 from corral_core.rows import Array, Rows
 
 
@@ -46,7 +48,10 @@ class Model(Rows):
         """The model with these outcomes, whose first state has the probabilities `start`, (worlds, states)."""
         _check(probability, reward, stages, following, ends, start)
         first = None if start is None else _cumulative(start)
-        model = cls(probability, _cumulative(probability), reward, np.empty(0), following, ends, first)
+        paid = np.ascontiguousarray(reward, dtype=np.float64)
+        to = None if following is None else np.ascontiguousarray(following, dtype=np.intp)
+        over = None if ends is None else np.ascontiguousarray(ends)
+        model = cls(probability, _cumulative(probability), paid, np.empty(0), to, over, first)
         return model.replace(optimal=model.values(stages))
 
     def values(self, stages: int, worth: Worth = best) -> Array:
@@ -74,14 +79,22 @@ class Model(Rows):
 
     def step(self, stage: int, state: Array, action: Array, uniform: Array) -> tuple[Array, Array, Array, Array]:
         """Next state, reward, whether the episode ends, and the Q*-gap of every row, from uniform numbers."""
-        world = np.zeros(len(state), dtype=np.intp) if len(self) == 1 else np.arange(len(state))
-        at = (world, np.full(len(state), self._stage(stage)), state, action)
-        outcome = _drawn(self.cumulative[at], uniform)
-        reward = self.reward[(*at, outcome if self.reward.shape[-1] > 1 else 0)]
-        following = outcome if self.following is None else self.following[(*at, outcome)]
-        ends = np.zeros(len(state), dtype=bool) if self.ends is None else self.ends[(*at, outcome)]
+        following, reward, ends = self.outcome(stage, state, action, uniform)
+        world = 0 if len(self) == 1 else np.arange(len(state))
         values = self.optimal[world, stage, state]
-        return following, reward, ends, values.max(axis=1) - chosen(values, action)
+        never = np.zeros(len(state), dtype=bool)
+        return following, reward, never if ends is None else ends, values.max(axis=1) - chosen(values, action)
+
+    def outcome(self, stage: int, state: Array, action: Array, uniform: Array) -> tuple[Array, Array, Array | None]:
+        """Next state, reward, and whether the episode ends: None if no episode ends early."""
+        table, at = (self.cumulative, self.reward, self.following, self.ends), self._stage(stage)
+        found: tuple[Array, Array, Array | None] = stepped(*table, at, state, np.asarray(action), uniform)
+        return found
+
+    def regret(self, told: Trajectory) -> Array:
+        """The sum of the gaps of every row's episode."""
+        found: Array = episode_regret(self.optimal, told.state, told.action, told.alive)
+        return found
 
     def _stage(self, stage: int) -> int:
         return stage if self.probability.shape[1] > 1 else 0
@@ -137,22 +150,21 @@ def _drawn(cumulative: Array, uniform: Array) -> Array:
 
 def unit_rewards(environment: str, *, states: int, arms: int, stages: int, **more: Any) -> Problem:
     """The problem of episodes of fixed length H whose steps pay between 0 and 1, so returns lie in [0, H]."""
-    found = Problem(
-        environment,
-        arms=arms,
-        episodic=True,
-        states=states,
-        stages=stages,
-        fixed_length=True,
-        step_low=0.0,
-        step_high=1.0,
-        noise=stages / 2,  # by Hoeffding's lemma
-        low=0.0,
-        high=float(stages),
-        reward_low=0.0,
-        reward_high=float(stages),
-    )
-    return attrs.evolve(found, **more)
+    found: dict[str, Any] = {
+        "arms": arms,
+        "episodic": True,
+        "states": states,
+        "stages": stages,
+        "fixed_length": True,
+        "step_low": 0.0,
+        "step_high": 1.0,
+        "noise": stages / 2,  # by Hoeffding's lemma
+        "low": 0.0,
+        "high": float(stages),
+        "reward_low": 0.0,
+        "reward_high": float(stages),
+    }
+    return Problem(environment, **(found | more))
 
 
 class Alike(Rows):
@@ -183,3 +195,20 @@ class FiniteMdp(EpisodicMdp):
         self, instance: Any, stage: int, state: Array, action: Array, rng: Generator
     ) -> tuple[Array, Array, Array, Array]:
         return self.model(instance).step(stage, state, action, rng.random(len(state)))
+
+    def play(self, instance: Any, act: Act, rng: Generator) -> Play:
+        found = super().play(instance, act, rng)
+        model = self.model(instance)
+        return found.replace(regret=model.regret(found.observation)) if self._plays_table(model) else found
+
+    def _episode(self, instance: Any, stages: int, rng: Generator) -> Step:
+        """All uniform numbers are drawn at once, and gaps are left for the end of the episode."""
+        model = self.model(instance)
+        if not self._plays_table(model):
+            return super()._episode(instance, stages, rng)
+        uniform = rng.random((len(instance), stages)).T.copy()
+        return lambda stage, state, action: (*model.outcome(stage, state, action, uniform[stage]), None)
+
+    def _plays_table(self, model: Model) -> bool:
+        """Whether no subclass has a `step` of its own."""
+        return type(self).step is FiniteMdp.step and type(model).step is Model.step

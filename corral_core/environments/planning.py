@@ -16,8 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
 import numpy as np
 
+from corral_core.kernels.induction import best_values
+from corral_core.kernels.sums import products, summed
 from corral_core.rows import Array
 
 Backup = Callable[[int, Array], Array]
@@ -49,6 +52,8 @@ def following(policy: Array) -> Worth:
 
 def backward(backup: Backup, *, rows: int, states: int, stages: int, worth: Worth = best) -> Array:
     """The action-values of every stage, (rows, stages, states, actions)."""
+    if isinstance(backup, _Expected) and worth is best:
+        return backup.optimal(rows, states, stages)
     value = np.zeros((rows, states))
     for stage in reversed(range(stages)):
         values = backup(stage, value)
@@ -64,9 +69,25 @@ def expected(reward: Array, transition: Array) -> Backup:
 
     If the probabilities sum to less than one, the episode ends with the remaining probability.
     """
+    return _Expected(reward, transition)
 
-    def backup(stage: int, value: Array) -> Array:
+
+@attrs.frozen(eq=False)
+class _Expected:
+    """A mean over next states. The optimal values of all stages take one call."""
+
+    reward: Array
+    transition: Array
+
+    def __call__(self, stage: int, value: Array) -> Array:
         # Not a matrix product: its rounding depends on the position of a row, but equal actions must stay equal.
-        return np.asarray(reward + np.einsum("nsak,nk->nsa", transition, value))
+        terms = products(self.transition.transpose(3, 0, 1, 2), value.T[:, :, None, None])
+        return np.asarray(summed(terms) + self.reward)
 
-    return backup
+    def optimal(self, rows: int, states: int, stages: int) -> Array:
+        """The optimal action-values (rows, stages, states, actions)."""
+        shape = (rows, states, self.transition.shape[2], states)
+        transition = np.ascontiguousarray(np.broadcast_to(self.transition, shape), dtype=np.float64)
+        reward = np.ascontiguousarray(np.broadcast_to(self.reward, shape[:3]), dtype=np.float64)
+        found: Array = best_values(reward, transition, stages)
+        return found

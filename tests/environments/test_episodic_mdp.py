@@ -5,6 +5,8 @@ Also tests `environments/bandit.py`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 import pytest
@@ -130,3 +132,56 @@ def test_a_regret_that_is_no_number_is_named() -> None:
 
     with pytest.raises(CorralError, match="a regret that is not a finite number"):
         try_out(Broken(), [Walker()], rows=2, horizon=3)
+
+
+class Reused(Walk):
+    """Returns the same arrays at every step, and never knows its gaps."""
+
+    def step(self, instance, stage, state, action, rng):
+        following, reward, ends, _ = super().step(instance, stage, state, action, rng)
+        if stage == 0:
+            self.buffers[:] = [following, reward, ends]
+        for buffer, values in zip(self.buffers, (following, reward, ends), strict=True):
+            buffer[:] = values
+        return self.buffers[0], self.buffers[1], self.buffers[2], None
+
+    buffers: ClassVar[list[Array]] = []
+
+
+@pytest.mark.parametrize("rows", [1, 2, 50])
+def test_an_episode_stays_where_it_ended(rows: int) -> None:
+    """Rows that are over earn nothing more and stay where they are; the longest row says how many steps there are."""
+    rng = np.random.default_rng(rows)
+    acts = rng.random((rows, STAGES)) < 0.7
+    seen = []
+
+    def act(observation):
+        seen.append(observation)
+        return acts[:, observation.stage[0]].astype(np.intp)
+
+    play = Walk().play(Chain(np.arange(rows)), act, rng)
+    told = play.observation
+    steps = min(STAGES, int(np.where(acts.all(axis=1), STAGES, acts.argmin(axis=1) + 1).max()))
+    assert told.state.shape == told.alive.shape == told.reward.shape == (rows, steps)
+    for row in range(rows):
+        length = steps if acts[row].all() else min(steps, int(acts[row].argmin()) + 1)
+        assert told.alive[row].tolist() == [True] * length + [False] * (steps - length)
+        assert (told.reward[row, length:] == 0).all()
+        assert (told.state[row, 1:length] == told.next_state[row, : length - 1]).all()
+        assert (told.state[row, length - 1 :] == told.state[row, length - 1]).all()
+    assert play.reward == pytest.approx(told.reward.sum(axis=1))
+    for stage, observation in enumerate(seen):
+        assert (observation.stage == stage).all()
+        np.testing.assert_array_equal(observation.state, told.state[:, stage])
+        np.testing.assert_array_equal(observation.alive, told.alive[:, stage])
+
+
+def test_an_environment_may_reuse_its_arrays_and_not_know_its_gaps() -> None:
+    def act(observation):
+        return np.ones(len(observation.state), dtype=np.intp)
+
+    mine, wanted = (world.play(Chain(np.arange(9)), act, np.random.default_rng(1)) for world in (Reused(), Walk()))
+    assert mine.regret is None and wanted.regret is not None
+    np.testing.assert_array_equal(mine.reward, wanted.reward)
+    np.testing.assert_array_equal(mine.observation.state, wanted.observation.state)
+    np.testing.assert_array_equal(mine.observation.reward, wanted.observation.reward)

@@ -116,6 +116,72 @@ def test_the_first_state_is_drawn_and_is_zero_unless_said() -> None:
     assert (model.replace(start=None).first(uniform) == 0).all()
 
 
+class Double(Maze):
+    """A step of its own: it pays twice as much and costs twice the regret."""
+
+    def step(self, instance, stage, state, action, rng):
+        following, reward, ends, gap = super().step(instance, stage, state, action, rng)
+        return following, 2 * reward, ends, 2 * gap
+
+
+class Late(Maze):
+    """A start of its own: the last state."""
+
+    def start(self, instance, rng):
+        return super().start(instance, rng) * 0 + STATES - 1
+
+
+@attrs.frozen
+class Slow(Maze):
+    """A model whose steps are its own: they all stay where they are."""
+
+    def model(self, instance):
+        return Still(*(getattr(self.worlds[0], name) for name in Model.names))
+
+
+class Still(Model):
+    def step(self, stage, state, action, uniform):
+        _, reward, ends, gap = super().step(stage, state, action, uniform)
+        return state, reward, np.zeros_like(ends), gap
+
+
+@pytest.mark.parametrize("rows", [1, 2, 500])
+@pytest.mark.parametrize("kind", [Maze, Double, Late, Slow])
+def test_an_episode_is_made_of_steps(kind: type[Maze], rows: int) -> None:
+    """Rewards and regret of an episode are those of its steps in the table, also if a subclass has steps of its own."""
+    model = maze(5)
+    environment, rng = kind((model,)), np.random.default_rng(rows)
+    acts = rng.integers(ACTIONS, size=(rows, STAGES))
+    play = environment.play(environment.draw(rows, rng), lambda seen: acts[:, seen.stage[0]], rng)
+    told, times = play.observation, 2 if kind is Double else 1
+    regret = np.zeros(rows)
+    for row, step in np.argwhere(told.alive):
+        state, action = told.state[row, step], told.action[row, step]
+        at = (0, step, state, action)
+        assert action == acts[row, step]
+        assert told.reward[row, step] in times * model.reward[at]
+        if kind is Slow:
+            assert told.next_state[row, step] == state
+        else:
+            assert told.next_state[row, step] in model.following[at]  # type: ignore[index]
+        regret[row] += times * (model.optimal[0, step, state].max() - model.optimal[at])
+    assert play.regret == pytest.approx(regret)
+    assert play.reward == pytest.approx(told.reward.sum(axis=1))
+    assert (told.alive.sum(axis=1) < STAGES).any() == (kind is not Slow) or rows < 500
+    assert (told.state[:, 0] == STATES - 1).all() or kind is not Late
+
+
+def test_a_model_of_stages_that_are_alike_never_ends_without_ends() -> None:
+    """The tables of authors may be views, and rewards whole numbers."""
+    chances = np.broadcast_to(np.full(STATES, 1 / STATES), (1, 1, STATES, ACTIONS, STATES))
+    reward = np.broadcast_to(np.arange(ACTIONS)[:, None], (1, 1, STATES, ACTIONS, 1))
+    world, rng = Maze((Model.of(chances, reward, STAGES),)), np.random.default_rng(1)
+    play = world.play(world.draw(4, rng), lambda seen: np.full(4, 2), rng)
+    assert play.observation.alive.shape == (4, STAGES) and play.observation.alive.all()
+    assert (play.reward == 2 * STAGES).all() and (play.regret == 0).all()  # type: ignore[union-attr]
+    assert world.step(world.draw(4, rng), 0, np.zeros(4, int), np.zeros(4, int), rng)[2].tolist() == [False] * 4
+
+
 GOOD = {
     "probability": np.full((1, 1, 2, 1, 2), 0.5),
     "reward": np.zeros((1, 1, 2, 1, 1)),

@@ -5,10 +5,13 @@ The outcome of the last step of an episode is left out, as in TabulaRL, because 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from corral_kit.tabular.tabular import Steps
 
 from corral_core import Array, Rows
+from corral_core.kernels.twins import kernel
 
 
 class Counts(Rows):
@@ -25,11 +28,8 @@ class Counts(Rows):
 
     def add(self, steps: Steps) -> None:
         """Count these steps, in place."""
-        at = (steps.learner, steps.state, steps.action)
-        np.add.at(self.taken, at, 1)
-        np.add.at(self.reward, at, steps.reward)
-        going_on = ~steps.last
-        np.add.at(self.led, tuple(index[going_on] for index in (*at, steps.outcome)), 1)
+        at = np.ravel_multi_index((steps.learner, steps.state, steps.action), self.taken.shape)
+        count(self.taken, self.reward, self.led, at, steps.reward, steps.outcome, steps.last)
 
     def forget(self, rows: Array, arms: Array) -> None:
         """Remove, in place, everything about some actions of these rows: (rows, actions) booleans."""
@@ -41,3 +41,21 @@ class Counts(Rows):
         """Mean rewards and probabilities of outcomes, with prior weights on a reward of 0 and on every outcome."""
         led = self.led + prior_transition
         return self.reward / (self.taken + prior_reward), led / led.sum(axis=-1, keepdims=True)
+
+
+def _count_arrays(taken: Any, reward: Any, led: Any, at: Any, paid: Any, outcome: Any, last: Any) -> None:
+    on = ~last
+    np.add.at(taken.reshape(-1), at, 1)
+    np.add.at(reward.reshape(-1), at, paid)
+    np.add.at(led.reshape(-1), at[on] * led.shape[3] + outcome[on], 1)
+
+
+@kernel(_count_arrays)
+def count(taken: Any, reward: Any, led: Any, at: Any, paid: Any, outcome: Any, last: Any) -> None:
+    """Count steps in arrays of `Counts` in C order, in place; `at` numbers the learner, state and action of a step."""
+    times, sums, outcomes = taken.reshape(-1), reward.reshape(-1), led.reshape((-1, led.shape[3]))
+    for step in range(len(at)):
+        times[at[step]] += 1
+        sums[at[step]] += paid[step]
+        if not last[step]:
+            outcomes[at[step], outcome[step]] += 1

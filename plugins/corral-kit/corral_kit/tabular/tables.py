@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from corral_core import Array, Observation, Rows
 from corral_core.bases.policies import arm_type
+from corral_kit.tabular.lookup import drawn, looked_up
 
 
 class TabularPolicy(Rows):
@@ -39,20 +40,14 @@ def ties(values: Array, epsilon: Array) -> Ties:
 
 def look_up(policy: TabularPolicy, observation: Observation) -> Array:
     """The action of every row at its stage and state."""
-    rows = np.arange(len(policy))
-    found: Array = policy.action[rows, observation.stage, observation.state].astype(np.intp)
+    found: Array = looked_up(policy.action, observation.stage, observation.state)
     return found
 
 
 def draw(policy: Ties, observation: Observation, actions: int, rng: Generator) -> Array:
     """Draw an action for every row at its stage and state."""
-    rows = np.arange(len(policy))
-    uniform = rng.random((len(rows), 2))
-    bits = policy.best[rows, observation.stage, observation.state]
-    there = np.unpackbits(bits, axis=1, count=actions).astype(bool)
-    there |= (uniform[:, 0] < policy.epsilon)[:, None]
-    order = np.cumsum(there, axis=1)
-    found: Array = (order > (uniform[:, 1] * order[:, -1])[:, None]).argmax(axis=1)
+    uniform = rng.random((len(policy.best), 2))
+    found: Array = drawn(policy.best, policy.epsilon, observation.stage, observation.state, uniform, actions)
     return found
 
 

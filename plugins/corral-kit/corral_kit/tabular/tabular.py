@@ -47,6 +47,8 @@ class Tabular(Base):
     def steps(self, rows: Array, trajectory: Trajectory) -> Steps:
         """The steps that were taken in the episodes of these learners."""
         alive = trajectory.alive
+        if alive.shape[1] == self.stages and alive.all():
+            return self._full(rows, trajectory)
         episode, stage = np.nonzero(alive)
         over = np.ones(alive.shape, dtype=bool)  # with this step
         over[:, :-1] = ~alive[:, 1:]
@@ -65,6 +67,19 @@ class Tabular(Base):
             reward=trajectory.reward[episode, stage],
             outcome=np.where(ended, self.states, trajectory.next_state[episode, stage]),
             last=last,
+        )
+
+    def _full(self, rows: Array, trajectory: Trajectory) -> Steps:
+        """The steps of episodes that all took all their stages."""
+        stage = np.tile(np.arange(self.stages), len(rows))
+        return Steps(
+            learner=rows.repeat(self.stages),
+            stage=stage,
+            state=trajectory.state.reshape(-1),
+            action=trajectory.action.reshape(-1),
+            reward=trajectory.reward.reshape(-1),
+            outcome=trajectory.next_state.reshape(-1),
+            last=stage == self.stages - 1,
         )
 
 

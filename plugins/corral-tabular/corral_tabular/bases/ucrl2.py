@@ -49,9 +49,8 @@ from numpy.random import Generator
 
 from corral_core import Array, Bound, CorralError, Feedback, Observation, Problem, Rows, Term, fitted, knob, parameter
 from corral_core.bases.policies import InForce
-from corral_core.environments.planning import backward
 from corral_tabular.counts import Counts
-from corral_tabular.optimism import optimistic
+from corral_tabular.optimism import optimistic_values
 
 PRIOR_REWARD, PRIOR_OUTCOMES, DELTA = 1e-4, 1e-5, 0.05  # TabulaRL's
 
@@ -173,18 +172,7 @@ class Ucrl2(Tabular):
         reward, transition = self._likely(counts, arrived)
         reward_width, width = self._widths(state, rows, counts, arrived)
         hopeful = self.step_low + reward + reward_width
-        end = np.zeros((len(rows), self.outcomes - self.states))  # the end of an episode has value 0
-
-        def backup(stage: int, value: Array) -> Array:
-            nonlocal transition
-            value = np.concatenate([value, end], axis=1)
-            best = optimistic(transition, width, value)
-            if self.aliased:
-                certain = (best == 1.0).any(axis=3, keepdims=True)
-                transition = np.where(certain, transition, best)
-            return np.asarray(hopeful + np.einsum("nsak,nk->nsa", best, value))
-
-        values = backward(backup, rows=len(rows), states=self.states, stages=self.stages)
+        values = optimistic_values(hopeful, transition, width, self.stages, self.aliased)
         return ties(values, np.zeros(len(rows)))
 
     def _likely(self, counts: Counts, arrived: Array) -> tuple[Array, Array]:
