@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corral_core import Array, Log, Rows
-from corral_glm.fit import fit
+from corral_glm.fit import fit_columns
 from corral_glm.links import Link
 
 AT_ONCE = 2**21  # how many numbers (plays times features) are fitted together
@@ -60,24 +60,44 @@ def record(estimates: Estimates, rows: Array, part: Array, action: Array, x: Arr
         estimates.log.append(rows, entry)
         return
     assert estimates.plays is not None and estimates.total is not None
-    for number in range(estimates.plays.shape[1]):
-        learns = (part == number) | (part == EVERY)
-        at = rows[learns], number, action[learns]
-        estimates.plays[at] += 1
-        estimates.total[at] += reward[learns]
+    parts = estimates.plays.shape[1]
+    every = np.flatnonzero(part == EVERY)
+    if len(every):
+        rows, action, reward = (
+            np.concatenate([array, array[every].repeat(parts - 1)]) for array in (rows, action, reward)
+        )
+        part = np.concatenate([np.where(part == EVERY, 0, part), np.tile(np.arange(1, parts), len(every))])
+    estimates.plays[rows, part, action] += 1
+    estimates.total[rows, part, action] += reward
 
 
 def refit(
-    estimates: Estimates, rows: Array, part: Array, features: Array | None, link: Link, penalty: float, name: str
+    estimates: Estimates,
+    rows: Array,
+    part: Array,
+    features: Array | None,
+    link: Link,
+    penalty: float | Array,
+    name: str,
+    alike: Array | None = None,
 ) -> None:
-    """Refit theta of this part of each of these rows; `features` are those of fixed arms, or None."""
-    failed = 0
-    for some, x, y, weight in _plays(estimates, rows, part, features):
+    """Refit theta of this part of each of these rows; `features` are those of fixed arms, or None.
+
+    `penalty` is lambda: one number, or one per fit. Where `alike` is true, all parts of the row have learned the same
+    and are due; the estimate of this part becomes that of all.
+    """
+    failed, penalties = 0, np.full(len(rows), penalty)
+    for some, columns, y, weight in _plays(estimates, rows, part, features):
         at = rows[some], part[some]
-        theta, converged = fit(link, x, y, weight, penalty, estimates.theta[at])
+        theta, converged = fit_columns(link, columns, y, weight, penalties[some], estimates.theta[at])
+        lost = ~converged
         estimates.theta[at], estimates.converged[at] = theta, converged
-        estimates.failures[at] += ~converged
-        failed += int((~converged).sum())
+        estimates.failures[at] += lost
+        failed += int(np.count_nonzero(lost))
+    if alike is not None and alike.any():
+        those, like = rows[alike], (rows[alike], part[alike])
+        for held in (estimates.theta, estimates.converged, estimates.failures):
+            held[those] = held[like][:, None]
     if failed:
         warnings.warn(
             f"{name}: a fit with the {link.name} link did not converge; the previous estimate stays in force",
@@ -89,30 +109,49 @@ def refit(
 def _plays(
     estimates: Estimates, rows: Array, part: Array, features: Array | None
 ) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Yield indices into these rows, with the plays of each that this part learned from: x, reward and weight."""
+    """Yield indices into these rows, with the plays of each that this part learned from: x, reward and weight.
+
+    x comes as columns (rows, d, plays), with zeros where the weight is 0.
+    """
     if estimates.log is None:
         assert estimates.plays is not None and estimates.total is not None and features is not None
         plays, total = estimates.plays[rows, part], estimates.total[rows, part]
-        yield np.arange(len(rows)), features.take(rows, axis=0), total / np.maximum(plays, 1), plays
+        columns = features.take(rows, axis=0).astype(np.float64, copy=False).transpose(0, 2, 1).copy()
+        np.copyto(columns, 0.0, where=(plays == 0)[:, None])  # what was never played may be anything
+        yield np.arange(len(rows)), columns, total / np.maximum(plays, 1), plays
         return
-    length = estimates.log.length.take(rows)
+    fits, index, count = _learned(estimates, rows, part)
+    first = np.cumsum(count) - count
+    place = np.arange(len(fits)) - first.take(fits)  # of a play among those that its fit reads
     # plays are padded to the next power of two, so that sums over them depend only on the row's own plays
-    size = np.left_shift(1, np.frexp(np.maximum(length, 8) - 1.0)[1])
-    for some in _batches(size, estimates.theta.shape[2]):
-        index = np.arange(size[some[0]])
-        there = index < length[some, None]
-        at = np.where(there, index, 0)
-        whose = np.repeat(rows[some], len(index))
-        found = estimates.log.get(whose, at.reshape(-1))
-        of_part = found.part.reshape(at.shape)
-        learned = there & ((of_part == part[some, None]) | (of_part == EVERY))
-        x = found.x.reshape(*at.shape, -1)
-        yield (
-            some,
-            np.where(learned[:, :, None], x, 0.0),
-            np.where(learned, found.reward.reshape(at.shape), 0.0),
-            learned.astype(np.float64),
-        )
+    size = np.left_shift(1, np.frexp(np.maximum(count, 8) - 1.0)[1])
+    dimension = estimates.theta.shape[2]
+    for some in _batches(size, dimension):
+        at, those = (fits, place), index
+        if len(some) < len(rows):
+            batch = np.flatnonzero(np.isin(fits, some))
+            at, those = (np.searchsorted(some, fits.take(batch)), place.take(batch)), index.take(batch)
+        padded = int(size[some[0]])
+        y, weight = np.zeros((2, len(some), padded))
+        columns = np.zeros((len(some), dimension, padded))
+        paid = estimates.log.get(rows[some].take(at[0]), those)
+        y[at], weight[at] = paid.reward, 1.0
+        columns.transpose(0, 2, 1)[at] = paid.x
+        yield some, columns, y, weight
+
+
+def _learned(estimates: Estimates, rows: Array, part: Array) -> tuple[Array, Array, Array]:
+    """The logged plays that these fits read, fit after fit: number of the fit, number of the play, and how many."""
+    assert estimates.log is not None
+    length = estimates.log.length.take(rows)
+    fits = np.arange(len(rows)).repeat(length)
+    index = np.arange(len(fits)) - (np.cumsum(length) - length).take(fits)
+    if estimates.theta.shape[1] == 1:
+        return fits, index, length
+    of = estimates.log.column("part", rows.take(fits), index)
+    learned = np.flatnonzero((of == part.take(fits)) | (of == EVERY))
+    fits = fits.take(learned)
+    return fits, index.take(learned), np.bincount(fits, minlength=len(rows))
 
 
 def _batches(size: Array, dimension: int) -> Iterator[Array]:

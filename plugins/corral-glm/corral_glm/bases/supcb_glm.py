@@ -159,16 +159,25 @@ class SupCbGlm(Generalised, InLevels):
         x, every = np.asarray(x, dtype=np.float64), level == ALL
         state.plays[rows] += 1
         record(estimates, rows, np.where(every, EVERY, level), action, x, reward)
-        whose = np.concatenate([np.flatnonzero(~every), np.repeat(np.flatnonzero(every), self.levels)])
-        part = np.concatenate([level[~every], np.tile(np.arange(self.levels), int(every.sum()))])
-        learn(state.ridge.flat(), rows[whose] * self.levels + part, x[whose], reward[whose])
-        at = rows[whose], part
-        reached = state.ridge.log_determinant[at]
-        due = reached > grown_at[at] + math.log1p(self.switching)
-        if due.any():
-            those, parts = rows[whose][due], part[due]
-            grown_at[those, parts] = reached[due]
-            refit(estimates, those, parts, state.features, self.mu, self.penalty, self.name)
+        those, part = rows, level
+        if every.any():
+            one, all_ = np.flatnonzero(~every), np.flatnonzero(every)
+            whose = np.concatenate([one, all_.repeat(self.levels)])
+            part = np.concatenate([level[one], np.tile(np.arange(self.levels), len(all_))])
+            those, x, reward = rows[whose], x[whose], reward[whose]
+        learn(state.ridge.flat(), those * self.levels + part, x, reward)
+        reached = state.ridge.log_determinant[those, part]
+        due = reached > grown_at[those, part] + math.log1p(self.switching)
+        if not due.any():
+            return
+        those, part = those[due], part[due]
+        grown_at[those, part] = reached[due]
+        alike = (state.ridge.plays.take(those, axis=0) == state.plays.take(those)[:, None]).all(axis=1)
+        if alike.any():  # every level has learned every play, so what is due at one is due at all
+            fitted = ~alike | (part == 0)
+            those, part, alike = those[fitted], part[fitted], alike[fitted]
+        penalty = state.ridge.penalty[those, part]
+        refit(estimates, those, part, state.features, self.mu, penalty, self.name, alike)
 
     def bound(self, delta: float) -> Bound | None:
         if self.scale < 1:

@@ -36,6 +36,7 @@ True
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Self
 
 import attrs
@@ -81,6 +82,9 @@ class UcbGlm(Generalised, Optimistic):
         scale, delta = np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta)
         return GlmState(ridge, scale, delta, arms=arms, estimates=estimates)
 
+    def _offset(self, given: Any) -> Array:
+        return np.full(len(given), math.sqrt(self.penalty) * self.norm)
+
     def _fit(self, state: OptimisticState, rows: Array, feedback: Feedback) -> None:
         assert isinstance(state, GlmState) and state.estimates is not None
         action, reward = feedback.action, feedback.reward
@@ -96,7 +100,8 @@ class UcbGlm(Generalised, Optimistic):
         taught = rows[state.ridge.plays.take(rows) > 0]
         if len(taught):
             part = np.zeros(len(taught), dtype=np.intp)
-            refit(state.estimates, taught, part, state.arms, self.mu, self.penalty, self.name)
+            penalty = state.ridge.penalty.take(taught)
+            refit(state.estimates, taught, part, state.arms, self.mu, penalty, self.name)
         theta, inverse = state.estimates.theta[rows, 0], state.ridge.inverse.take(rows, axis=0)
         alpha = self._radius(state, rows) / self.kappa
         if state.arms is None:
