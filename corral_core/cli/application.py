@@ -159,13 +159,18 @@ def leave(line: str, code: int) -> NoReturn:
 
 def show_version(wanted: bool) -> None:
     if wanted:
-        print(f"corral {__version__}")
+        from corral_core.kernels.twins import described
+
+        print(f"corral {__version__} (kernels: {described()})")
         raise typer.Exit
 
 
 def corral(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit.")
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=show_version, help="Show the version and which kernels play, and exit."
+        ),
     ] = False,
 ) -> None:
     """Choose among bandit algorithms while they run."""

@@ -87,6 +87,7 @@ def run(
             _check_stall(engine, stall)
             again = replay_command(experiment, out, changed)
             if only is not None:
+                _announce_compiling(quiet or as_json)
                 out, failed, results = None, *play_only(loaded, only, debug)
             else:
                 if not as_json:
@@ -108,11 +109,14 @@ def run(
 
 
 def _check(engine: str, workers: int | None) -> None:
+    from corral_core.kernels import twins
     from corral_core.registry.names import get_registry
 
     if workers is not None and workers < 1:
         raise CorralError(f"--workers must be at least 1, not {workers}")
     get_registry().get("engine", engine)
+    if twins.wish() == "numba":  # refused before anything is shown
+        twins.bind()
 
 
 def _check_stall(engine: str, stall: float | None) -> None:
@@ -168,6 +172,12 @@ def _played(
         return failed, failed.results
     except KeyboardInterrupt:
         raise Interrupted(_how_to_resume(out)) from None
+
+
+def _announce_compiling(silent: bool) -> None:
+    from corral_core.cli.progress.watcher import announce_compiling
+
+    announce_compiling(shown=not silent)
 
 
 def _how_to_resume(out: Path | None) -> str:

@@ -20,10 +20,10 @@ from corral_core.runs import checksums, files
 from corral_core.runs.checksums import digest
 from corral_core.runs.chunk_files import file_name, packed
 from corral_core.runs.description import PointDescription, to_table
-from corral_core.runs.journal import Journal, entries, locked, recorded_digest
+from corral_core.runs.journal import Journal, entries, locked, recorded_digest, recorded_kernels
 from corral_core.runs.reading import read_bytes
 from corral_core.runs.run import EXPERIMENT, FORMAT, VERSIONS, Run, described
-from corral_core.runs.versions import differing, versions
+from corral_core.runs.versions import differing, kernels, versions
 
 SETTINGS = ("name", "at", "horizon", "replicates", "seed", "chunk_size")
 PARTS = (".*.part", "chunks/.*.part")  # what a crash leaves half written
@@ -39,7 +39,10 @@ class Folder:
         self._entries = dict(found.journal)
 
     def begin(self, mixed_versions: bool) -> None:
-        """Refuse to resume a run that other versions began: results might differ bit for bit."""
+        """Refuse to resume a run that other versions began: results might differ bit for bit.
+
+        Other kernels are only recorded, in the journal: `versions.json` and the checksum do not depend on them.
+        """
         path = self.found.path
         with files.usable(path):
             (path / checksums.NAME).unlink(missing_ok=True)
@@ -50,6 +53,8 @@ class Folder:
                         f"mix versions with --mixed-versions"
                     )
                 self._journal.enter({"versions": versions(self._experiment.points)})
+            if recorded_kernels(entries(path))[-1:] != [playing := kernels()]:
+                self._journal.enter({"kernels": playing})
 
     def keep(self, done: Done) -> bool:
         """Write a chunk and enter it in the journal. False if the journal had it with other bits."""

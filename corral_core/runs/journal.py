@@ -49,6 +49,12 @@ def recorded_chunks(journal: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
     return found
 
 
+def recorded_kernels(journal: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The kernels that played, the first ones first."""
+    found = [entry["kernels"] for entry in journal if isinstance(entry.get("kernels"), str)]
+    return [name for name in found if len(name) <= LONGEST_VERSION]
+
+
 def recorded_versions(found: Any) -> dict[str, str]:
     """Versions by name, from versions.json or an entry; empty if it is anything else."""
     if not isinstance(found, Mapping):

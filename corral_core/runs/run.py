@@ -4,8 +4,8 @@
     versions.json     versions of Python, numpy, the core, the plugins that are played and the libraries behind them,
                       and digests of the code of the core and these plugins
     chunks/*.npz      one file per chunk: plain arrays
-    journal.jsonl     one line per chunk that was kept: its SHA-256 and the seconds it took; and digests of the
-                      first two files
+    journal.jsonl     one line per chunk that was kept: its SHA-256 and the seconds it took; digests of the first
+                      two files; and which kernels played
     SHA256SUMS        written when nothing is missing: for `sha256sum -c`
 
 A chunk counts if it is in the journal and its bytes are those that were written; otherwise it is played again. All
@@ -27,13 +27,20 @@ import attrs
 
 from corral_core.engines.chunks import Task, check_chunks, tasks
 from corral_core.engines.engine import Done
-from corral_core.errors import CorralError, shortened_path
+from corral_core.errors import CorralError, shortened, shortened_path
 from corral_core.experiments.source import is_registered
 from corral_core.runs import checksums, files
 from corral_core.runs.checksums import digest
 from corral_core.runs.chunk_files import file_name, unpacked
 from corral_core.runs.description import PointDescription, read_point
-from corral_core.runs.journal import entries, recorded_chunks, recorded_digest, recorded_versions
+from corral_core.runs.journal import (
+    LONGEST_VERSION,
+    entries,
+    recorded_chunks,
+    recorded_digest,
+    recorded_kernels,
+    recorded_versions,
+)
 from corral_core.runs.reading import from_json, read_bytes
 from corral_core.runs.results import Result, gather
 from corral_core.simulation.record import Record
@@ -57,7 +64,7 @@ class Run:
 
     path: Path
     points: tuple[PointDescription, ...]
-    all_versions: tuple[dict[str, str], ...]  # those that began the run, then others that resumed it
+    all_versions: tuple[dict[str, str], ...]  # those that began the run (with all its kernels), then others
     journal: dict[str, dict[str, Any]] = attrs.field(repr=False)  # entries of chunks, by file name
     digests: dict[str, str | None] = attrs.field(repr=False)  # of the other files; None if the journal does not say
 
@@ -77,6 +84,8 @@ class Run:
             points = described(path, written)
             later = tuple(recorded_versions(entry["versions"]) for entry in journal if "versions" in entry)
             begun = begun_with(path, journal)
+            if begun and (kernels := dict.fromkeys(recorded_kernels(journal))):
+                begun = {"kernels": shortened(", ".join(kernels), LONGEST_VERSION), **begun}
             digests = {EXPERIMENT: digest(written), VERSIONS: recorded_digest(journal, "begun")}
             return cls(path, points, (begun, *filter(None, later)), recorded_chunks(journal), digests)
 

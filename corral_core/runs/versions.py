@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 
 from corral_core.experiments.point import Point
+from corral_core.kernels import twins
 from corral_core.registry.discovery import normal
 from corral_core.registry.names import get_registry
 from corral_core.runs.code import code_digest
@@ -40,6 +41,12 @@ def differing(begun: Mapping[str, str], points: Sequence[Point]) -> str:
     """What has changed since a run was begun, of all that it depends on, in words; empty if nothing has."""
     now = versions(points)
     return ", ".join(_changed(begun, now, sorted({"python", "machine", "numpy", *_used(points)})))
+
+
+def kernels() -> str:
+    """The kernels that play here. A run records them, but nothing is compared: both kinds give the same bits."""
+    twins.bind()
+    return twins.described()
 
 
 def _changed(begun: Mapping[str, str], now: Mapping[str, str], used: Sequence[str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ import typer
 from corral_core import __version__, cli
 from corral_core.cli import application
 from corral_core.errors import CorralError
+from corral_core.kernels.twins import described
 from corral_core.registry.discovery import Candidate, Plugins
 from corral_core.registry.names import Registry, get_registry
 from corral_core.terminal import show_table
@@ -110,7 +111,7 @@ def test_plugins_tells_how_long_imports_took_and_names_the_slow_one(
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert corral("--version") == 0
-    assert capsys.readouterr().out == f"corral {__version__}\n"
+    assert capsys.readouterr().out == f"corral {__version__} (kernels: {described()})\n"
 
 
 def test_a_wrong_option_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,7 +180,10 @@ def test_a_terminal_of_eighty_columns() -> None:
 
 
 def test_there_is_no_bar_in_a_pipe(file: str) -> None:
-    done = subprocess.run([*CORRAL, "run", file, "--workers", "2"], capture_output=True, text=True, check=True)
+    command = [*CORRAL, "run", file, "--workers", "2"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | {"CORRAL_KERNELS": "numpy"}
+    )
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
 

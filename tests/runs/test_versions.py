@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,10 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def corral(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def corral(site: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from corral_core.cli import main; main()", "run", *arguments, "--quiet"],
-        env={**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", **environment},
         cwd=site.parent,
         capture_output=True,
         text=True,
@@ -167,3 +168,29 @@ def test_a_run_without_digests_of_code_can_be_read_but_not_resumed(site: Path) -
     refused = corral(site, str(pony))
     assert refused.returncode == 2
     assert "corral-pony 0.3 (of unknown code)" in refused.stderr
+
+
+def test_the_kernels_are_recorded_and_never_compared(site: Path) -> None:
+    """Whichever kernels play, and in whatever order: the same files and the same checksum."""
+    (site.parent / "ucb.toml").write_text(EXPERIMENT.replace("NAME", "ucb"))
+    ways = ["numpy", "numba"] if find_spec("numba") else ["numpy"]
+    for way in ways:
+        assert corral(site, "ucb.toml", "--out", way, CORRAL_KERNELS=way).returncode == 0
+        assert Run.open(site.parent / way).versions["kernels"].split()[0] == way
+        assert "kernels" not in json.loads((site.parent / way / "versions.json").read_text())
+    assert len({(site.parent / way / "SHA256SUMS").read_bytes() for way in ways}) == 1
+    next((site.parent / "numpy" / "chunks").iterdir()).unlink()
+    resumed = corral(site, "numpy", CORRAL_KERNELS=ways[-1])
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    run = Run.open(site.parent / "numpy")
+    assert [each.split()[0] for each in run.versions["kernels"].split(", ")] == ways
+    assert len(run.all_versions) == 1, "no versions are mixed"
+
+
+def test_kernels_in_a_journal_of_somebody_else(site: Path) -> None:
+    folder = begun(site, "ucb")
+    with (folder / "journal.jsonl").open("a") as journal:
+        for odd in (3, None, ["numpy"], "x" * 1000, *(f"numba {number}" for number in range(500))):
+            journal.write(json.dumps({"kernels": odd}) + "\n")
+    found = Run.open(folder).versions["kernels"]
+    assert len(found) <= 200 and "xxx" not in found

@@ -51,10 +51,12 @@ def check(
     """
     from corral_core.cli.check.progress import Meter
     from corral_core.cli.check.table import show, show_rest
+    from corral_core.cli.progress.watcher import announce_compiling
     from corral_core.terminal import say, show_json
 
     expected = _expected(expect or [])
     planned = _planned(names, only or [], within, workers)
+    announce_compiling(shown=not as_json)
     found: list[tuple[Subject, list[Outcome]]] = []
     meter = Meter(sum(len(jobs) for _, jobs in planned))
     with contextlib.closing(_Checking(planned, expected, workers, fail_fast)) as checking:

@@ -197,3 +197,14 @@ def test_a_run_that_is_lost_as_a_whole_has_nothing_left_to_do() -> None:
     for task in tasks(points):
         course.lost(task)
     assert (course.share, course.percent, course.time_left.words()) == (1.0, 100, "")
+
+
+@pytest.mark.parametrize(("quiet", "as_json", "shown"), [(False, False, 1), (True, False, 0), (False, True, 0)])
+def test_that_kernels_are_compiled_is_said_once(
+    quiet: bool, as_json: bool, shown: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corral_core.cli.progress.watcher.announcement", lambda: "compiling")
+    monkeypatch.setattr("corral_core.cli.progress.watcher._said", set())
+    for _ in range(3):
+        watcher(Experiment(tuple(experiment())), quiet=quiet, as_json=as_json)
+    assert capsys.readouterr() == ("", "compiling\n" * shown)
