@@ -286,7 +286,8 @@ def api_page() -> str:
         "change. The pages for authors name the few other modules that you can rely on: `corral_core.testing` and "
         "`corral_core.checks`; the starting points in `corral_core.bases` and `corral_core.environments`; "
         "`corral_core.metas.sampling` for metas, `corral_core.engines.engine` for engines, "
-        "`corral_core.kernels.twins` and `corral_core.kernels.sums` for kernels, and `corral_core.analysis.statistics`. Import the classes of a plugin from its package in the same way: "
+        "`corral_core.kernels.twins` and `corral_core.kernels.sums` for kernels, and "
+        "`corral_core.analysis.statistics`. Import the classes of a plugin from its package in the same way: "
         "`from corral_mab import Ucb`."
     )
     parts = []

@@ -11,17 +11,23 @@ from corral_core.kernels.twins import kernel
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
-def _arrays(values: Any, least: Any, most: Any) -> Any:
-    if values.size < 2:
+def in_range(values: Any, least: Any, most: Any) -> bool:
+    """Whether least <= value <= most for every value of an array with one axis; NaN is in no range."""
+    if values.size < 2:  # quicker than any kernel
         return not values.size or bool(least <= values.item() <= most)
+    found: bool = within(values, least, most)
+    return found
+
+
+def _arrays(values: Any, least: Any, most: Any) -> Any:
     if least == 0 and values.dtype.kind == "i":  # as unsigned numbers, negative ones are the largest
         return bool(np.maximum.reduce(values.view(UNSIGNED[values.dtype.itemsize])) <= most)
     return bool(np.minimum.reduce(values) >= least and np.maximum.reduce(values) <= most)
 
 
 @kernel(_arrays)
-def in_range(values: Any, least: Any, most: Any) -> Any:
-    """Whether least <= value <= most for every value of an array with one axis; NaN is in no range."""
+def within(values: Any, least: Any, most: Any) -> Any:
+    """`in_range`, for at least one value."""
     fits = True
     for value in values:
         fits &= (value >= least) & (value <= most)

@@ -104,6 +104,7 @@ class MetaJudge(Judge):
         self.state = meta.init(rows, told)
         self.needs_plays = bool(options.bias)
         self._low, self._span, self._most = units(problem, options)
+        self._is_unit = self._low == 0 and self._span == 1  # rewards are in the meta's units
         self._clip = options.clip_for(meta, problem)
         self._options, self._weights = options, weights
         self._counts = np.array([[weight > 0] for weight in weights])  # (steps, 1): which steps count for the gain
@@ -155,7 +156,7 @@ class MetaJudge(Judge):
         weight = self._weights[step]
         if not weight and self._base_test is None and not self.meta.per_step:
             return None
-        scaled = (reward - self._low) / self._span
+        scaled = reward if self._is_unit else (reward - self._low) / self._span
         if self._base_test is not None:
             compared = self._base_test.compared(scaled)
             compared = compared if step else -compared

@@ -27,14 +27,17 @@ class Lineup:
         for number, block in enumerate(blocks):
             self._block_of[block.members] = number
             self._slot[block.members] = np.arange(len(block.members))
+        # With one row and without restarts, a base always takes part in the same way.
+        alone = [] if restarts or rows > 1 else range(bases)
+        self._parts = [self._alone(np.array([base])) for base in alone]
 
     def of(self, chosen: Array, at: Array) -> list[Part]:
         """The learners of the chosen bases; `at` are their places in flat (bases, rows) arrays."""
+        if self._parts:
+            return self._parts[chosen.item()]
         if len(self._blocks) == 1:
             return [self._part(self._blocks[0], self._all, at, at, whole=True)]
         slot = self._slot.take(chosen)
-        if self._rows == 1:
-            return [self._part(self._blocks[self._block_of.item(chosen.item())], self._all, slot, at, whole=True)]
         block_of = self._block_of.take(chosen)
         rows = block_of.argsort(kind="stable")
         learners, places = slot.take(rows) * self._rows + rows, at.take(rows)
@@ -45,6 +48,10 @@ class Lineup:
                 begin += count
                 parts.append(self._part(block, rows[here], learners[here], places[here], whole=count == self._rows))
         return parts
+
+    def _alone(self, base: Array) -> list[Part]:
+        block = self._blocks[self._block_of.item(base.item())]
+        return [self._part(block, self._all, self._slot.take(base), base, whole=True)]
 
     def everyone(self) -> list[Part]:
         """Every learner of every block that was not set aside."""

@@ -102,6 +102,8 @@ def features_in(features: Any, problem: Problem, rows: int, mask: Array | None =
 
 def reward_of(reward: Any, rows: int) -> Array:
     """Rewards as floats, checked: finite real numbers, one per row."""
+    if rows == 1 and type(reward) is float and -FINITE <= reward <= FINITE:
+        return np.array((reward,))
     found = reward if type(reward) is np.ndarray else _as_array(reward)
     if found is None or found.dtype.kind not in "biuf":
         raise CorralError(f"rewards must be numbers, not {kind(reward)}")

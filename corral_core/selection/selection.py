@@ -326,7 +326,9 @@ class Selection:
 
     def _act(self, ticket: Ticket, observation: Observation) -> Ticket:
         proposed, parts = [], ticket.round.parts
-        if observation is NOTHING:
+        if len(parts) == 1 and parts[0].whole:
+            views = [observation]
+        elif observation is NOTHING:
             views = [NOTHING] * len(parts)
         else:
             views = [observation if part.whole else observation.take(part.rows) for part in parts]

@@ -48,6 +48,10 @@ class Teaching:
         parts = ticket.round.parts
         if not parts[0].block.player.learns_in(ticket.step):
             return True
+        if self._is_plain(ticket) and experience is ticket.observation:
+            (part,), (decided,), (seen,) = parts, ticket.decisions, ticket.seen
+            learned = Feedback(observation=seen, decision=decided[-1], reward=reward)
+            return self._teach(part.block, ticket.step, part.learners, part.at, learned)
         episode = isinstance(experience, Trajectory)
         decisions = [stack(decided) if episode else decided[-1] for decided in ticket.decisions]
         if experience is ticket.observation:
@@ -74,6 +78,13 @@ class Teaching:
         for student in self._students:
             done &= self._share(ticket, student, actions, reward, experience, id(student.block) in together)
         return done
+
+    def _is_plain(self, ticket: Ticket) -> bool:
+        """Whether all rows are in one part, and all of them learn their own rewards and nothing else."""
+        (part, *others) = ticket.round.parts
+        if others or not part.whole or part.restarts is not None or self._students or self._weighs:
+            return False
+        return not self._failures.reasons and ticket.renewed is None
 
     def _teach(self, block: Block, step: int, learners: Array, at: Array, learned: Feedback) -> bool:
         try:

@@ -92,7 +92,7 @@ def test_an_arm_beyond_its_own_is_refused_and_written_nowhere(base: Any) -> None
     base = base.resolve(PROBLEM)
     state = fresh(base, 2)
     lesson = Feedback(NOTHING, np.array([3]), np.array([1.0]))
-    with pytest.raises(ValueError, match="invalid entry"):
+    with pytest.raises(ValueError, match="only from its own arms"):
         base.learn(state, np.array([0]), lesson, np.random.default_rng(0))
     assert not state.means.pulls.any()
 
