@@ -5,8 +5,13 @@ compares a process with this one compares the kernels as well. `CORRAL_KERNELS` 
 """
 
 import os
+import signal
 
 from corral_core.kernels import twins
 
 if twins.bind() == "numba" and not twins.wish():
     os.environ[twins.VARIABLE] = "numpy"
+
+# A suite that is started in the background of a script inherits an ignored Ctrl-C, and so would the commands it tests.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -34,6 +34,7 @@ class Log:
         self._used = 0
         self._columns: dict[str, Array] = {}
         self._like = Rows()
+        self.is_plain = False  # whether it is known that entries hold no Python objects
 
     def __len__(self) -> int:
         return self.rows
@@ -151,6 +152,7 @@ class Log:
                 self._columns[name] = np.empty((0, *value.shape[1:]), dtype=value.dtype)
             elif not isinstance(value, Log):
                 raise TypeError(f"an entry may hold only arrays and logs; {type(entries).__name__}.{name} is neither")
+        self.is_plain = all(column.dtype != object for column in self._columns.values())
 
     def _at(self, address: Array) -> Any:
         """The entries at these addresses."""

@@ -8,4 +8,7 @@ log_barrier   one step of mirror descent with the log barrier
 pages         where the entries of a log are
 ranges        whether numbers are in a range
 places        counts and values at places of flat arrays
+groups        which learners play, block by block
+outcomes      steps of finite MDPs, and the regret of an episode
+induction     the optimal action-values of a model, by backward induction
 """

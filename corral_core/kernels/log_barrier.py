@@ -14,7 +14,12 @@ and the next x is at most x^2. Nothing is subtracted near the pole, so no digits
 own x is small, whatever the other rows do. If only the chosen base has a loss, and it is positive, then at lam = 0 only
 its p differs, and the first step follows from sum_j eta_j p_j^2 of the old p.
 
-For two bases the equation is quadratic, and is solved without cancellation.
+For two bases the equation is quadratic. With rho = eta_0/eta_1, u_j = 1/p_j + eta_j l_j, a = u_0 - rho u_1,
+b = rho + 1 + a, c = rho + 1 - a and r = sqrt((rho - 1 + a)^2 + 4 rho) its root is
+
+    p'_0 = 2/(b + r),    p'_1 = 2 rho/(c + r).
+
+At most one of b and c is negative. There digits would cancel, so that p' is one minus the other.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ MOST = 100  # steps; a handful is enough
 ABOVE = 1 + 1e-15
 # If rounding made the curvature too small, the first step would overshoot the root; too large only shortens it.
 SAFE = 1e-12
+NUMBERS = np.array([[0], [1]])  # of two bases
 FEW = 4  # bases; one row of so few is played by the loops, uncompiled, which is faster than numpy
 STRIP = 64  # rows at a time, so that what a compiled loop works on stays in the cache
 
@@ -78,20 +84,27 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
 
 
 def _two(p: Any, eta: Any, chosen: Any, loss: Any) -> Any:
-    first = chosen == 0
-    own, other = np.where(first, p, p[::-1])
-    rate, others = np.where(first, eta, eta[::-1])
-    rho = rate / others
-    a = 1 / own + rate * loss - rho / other
-    b, c = a + rho + 1, rho + 1 - a
-    shift = a + rho - 1
-    root = np.sqrt(shift * shift + 4 * rho)
-    q = np.empty_like(p)
-    for half, falls, factor, pole in ((b, b < 0, 2.0, -2 * a), (c, c < 0, 2 * rho, 2 * a)):
-        found = np.where(falls, root - half, factor) / np.where(falls, pole, half + root)
-        place = first if half is b else ~first
-        np.copyto(q[0], found, where=place)
-        np.copyto(q[1], found, where=~place)
+    # Products with booleans: branches on which base was drawn would be mispredicted every second time.
+    u = eta * loss
+    u *= np.equal(chosen, NUMBERS)
+    u += 1 / p
+    rho = eta[0] / eta[1]
+    a = u[0] - rho * u[1]
+    shift = rho + 1
+    half, q = np.empty_like(p), np.empty_like(p)
+    np.add(shift, a, out=half[0])
+    np.subtract(shift, a, out=half[1])
+    shift -= 2
+    shift += a
+    shift *= shift
+    q[0] = 2.0
+    np.multiply(rho, 2.0, out=q[1])
+    shift += q[1]
+    shift += q[1]
+    q /= np.abs(half) + np.sqrt(shift)
+    missing = 1 - q[0]
+    missing -= q[1]
+    q += (half < 0) * missing
     q /= q[0] + q[1]
     return q
 
@@ -106,17 +119,18 @@ def log_barrier_step(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> A
     if bases == 2 and active is None:
         q = np.empty((2, rows))
         for row in range(rows):
-            j = chosen[row]
-            before, rate = p[j, row], eta[j, row]
-            rho = rate / eta[1 - j, row]
-            a = 1 / before + rate * loss[row] - rho / p[1 - j, row]
-            b, c = a + rho + 1, rho + 1 - a
-            shift = a + rho - 1
-            root = math.sqrt(shift * shift + 4 * rho)
-            own = 2.0 / (b + root) if b >= 0 else (root - b) / (-2 * a)
-            other = 2 * rho / (c + root) if c >= 0 else (root - c) / (2 * a)
-            total = own + other
-            q[j, row], q[1 - j, row] = own / total, other / total
+            second = chosen[row] == 1
+            rho = eta[0, row] / eta[1, row]
+            a = eta[0, row] * loss[row] * (not second) + 1 / p[0, row]
+            a -= rho * (eta[1, row] * loss[row] * second + 1 / p[1, row])
+            b, c = rho + 1 + a, rho + 1 - a
+            shift = rho + 1 - 2 + a
+            root = math.sqrt(shift * shift + 2 * rho + 2 * rho)
+            one, two = 2 / (abs(b) + root), 2 * rho / (abs(c) + root)
+            missing = 1 - one - two
+            one += (b < 0) * missing
+            two += (c < 0) * missing
+            q[0, row], q[1, row] = one / (one + two), two / (one + two)
         return q
     q, w, g = np.empty((bases, rows)), np.empty((bases, STRIP)), np.empty((bases, STRIP))
     v, x, total, curvature = np.empty(STRIP), np.empty(STRIP), np.empty(STRIP), np.empty(STRIP)

@@ -8,6 +8,9 @@ import numpy as np
 
 from corral_core.kernels.twins import kernel
 
+LEAST = float(np.nextafter(0.0, 1.0))  # the smallest probability of a choice
+ROUNDING = 1e-6  # by which probabilities may miss one
+MOST = 1 + ROUNDING
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -31,4 +34,17 @@ def within(values: Any, least: Any, most: Any) -> Any:
     fits = True
     for value in values:
         fits &= (value >= least) & (value <= most)
+    return fits
+
+
+def _are_choices_arrays(chosen: Any, probability: Any, bases: Any) -> Any:
+    return in_range(chosen, 0, bases - 1) and in_range(probability, LEAST, MOST)
+
+
+@kernel(_are_choices_arrays)
+def are_choices(chosen: Any, probability: Any, bases: Any) -> Any:
+    """Whether these are numbers of bases, and probabilities above 0 and at most 1."""
+    fits = True
+    for row in range(len(chosen)):
+        fits &= (chosen[row] >= 0) & (chosen[row] < bases) & (probability[row] > 0) & (probability[row] <= MOST)
     return fits

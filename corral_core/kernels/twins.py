@@ -33,23 +33,25 @@ _bound = ""  # the twins that play: one of CHOICES; empty if no selection was ma
 
 
 class Kernel:
-    """A function with two twins, of which one plays."""
+    """A function with two twins, of which one plays.
+
+    Every kernel has a class of its own, whose `__call__` is the twin that plays, so that a call costs no more than that.
+    """
 
     def __init__(self, arrays: Callable[..., Any], loops: Callable[..., Any]) -> None:
         self.arrays, self.loops = arrays, loops
         self.__doc__, self.__name__, self.__module__ = loops.__doc__, loops.__name__, loops.__module__
         self._compiled: Any = None
-        self._plays: Callable[..., Any] = arrays
         _kernels.append(self)
-        if _bound:
-            self.bind(_bound)
+        self.bind(_bound or "numpy")
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._plays(*arguments)
+        raise NotImplementedError  # `bind` puts a twin in its place
 
     def bind(self, twin: str) -> None:
         """Let this twin play from now on."""
-        self._plays = self.arrays if twin == "numpy" else self.compiled
+        plays = self.arrays if twin == "numpy" else self.compiled
+        setattr(type(self), "__call__", staticmethod(plays))  # noqa: B010 - mypy forbids the assignment
 
     @property
     def compiled(self) -> Any:
@@ -66,7 +68,7 @@ class Kernel:
 
 def kernel(arrays: Callable[..., Any]) -> Callable[[Callable[..., Any]], Kernel]:
     """Decorates loops; `arrays` is their twin in numpy."""
-    return lambda loops: Kernel(arrays, loops)
+    return lambda loops: type(loops.__name__, (Kernel,), {})(arrays, loops)
 
 
 def bind() -> str:

@@ -29,7 +29,7 @@ class Replay:
 
     def record(self, learners: Array, policy: Rows) -> None:
         """Record that these learners each played this policy."""
-        self._log.append(learners, policy.detached())
+        self._log.append(learners, policy if self._log.is_plain else policy.detached())
 
     def record_changed(self, learners: Array, changed: Array, policy: Rows | None) -> Rows:
         """Record a play of these learners, with a new policy (one row each) if `changed`; return what they played."""

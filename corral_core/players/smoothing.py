@@ -27,13 +27,15 @@ class Smooth(Player):
         super().__init__(base, given, rng)
         self.replay = Replay(len(given))
         self.plays = self.replay.plays
+        self._restarts = False  # whether a learner may have restarted in the middle of a round
 
     def next_policy(self, step: int, learners: Array, rng: Generator) -> Any:
         if step == 0:
             return self._record(learners)
-        unplayed = self.plays.take(learners) == 0
-        if unplayed.any():  # restarted in the middle of the round: its past is pi_1 alone
-            self._record(learners[unplayed])
+        if self._restarts:
+            unplayed = self.plays.take(learners) == 0
+            if unplayed.any():  # restarted in the middle of the round: its past is pi_1 alone
+                self._record(learners[unplayed])
         return self.replay.draw(learners, rng)
 
     def _record(self, learners: Array) -> Any:
@@ -53,6 +55,7 @@ class Smooth(Player):
     def restart(self, learners: Array, rng: Generator) -> None:
         super().restart(learners, rng)
         self.replay.forget(learners)
+        self._restarts = True
 
     def saved(self) -> dict[str, Any]:
         return {**super().saved(), **self.replay.saved()}
@@ -60,6 +63,7 @@ class Smooth(Player):
     def restore(self, saved: dict[str, Any]) -> None:
         super().restore(saved)
         self.replay.restore(saved)
+        self._restarts = True
 
 
 def smooth(base: Base) -> Played:

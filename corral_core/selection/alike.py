@@ -56,12 +56,14 @@ def demand_round(turn: Any, bases: int, rows: int) -> None:
     if turn is None:
         return
     demand(type(turn) is Round, "the round is none")
-    for name in ("chosen", "at", "restarts", "plays", "gain", "difference"):
+    for name in ("chosen", "at", "restarts", "plays", "gain", "difference", "order"):
         kinds = "f" if name in ("gain", "difference") else "iu"
         if getattr(turn, name) is not None or name in ("chosen", "at", "restarts"):
             _demand_row(getattr(turn, name), kinds, rows, f"{name} of a round")
     _demand_below(turn.chosen, bases, "chosen of a round")
     _demand_below(turn.at, bases * rows, "at of a round")
+    if turn.order is not None:
+        _demand_below(turn.order, rows, "order of a round")
     if turn.probability is not None:
         _demand_row(turn.probability, "f", rows, "probability of a round")
     demand(isinstance(turn.parts, list) and all(type(part) is Part for part in turn.parts), "a round has no parts")

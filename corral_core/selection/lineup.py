@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from corral_core.kernels.groups import by_block
 from corral_core.rows import Array
 from corral_core.selection.failures import Failures
 from corral_core.selection.judge import Judge
@@ -37,12 +38,9 @@ class Lineup:
             return self._parts[chosen.item()]
         if len(self._blocks) == 1:
             return [self._part(self._blocks[0], self._all, at, at, whole=True)]
-        slot = self._slot.take(chosen)
-        block_of = self._block_of.take(chosen)
-        rows = block_of.argsort(kind="stable")
-        learners, places = slot.take(rows) * self._rows + rows, at.take(rows)
+        rows, learners, places, counts = by_block(self._block_of, self._slot, chosen, len(self._blocks))
         parts, begin = [], 0
-        for block, count in zip(self._blocks, np.bincount(block_of, minlength=len(self._blocks)).tolist(), strict=True):
+        for block, count in zip(self._blocks, counts.tolist(), strict=True):
             if count:
                 here = slice(begin, begin + count)
                 begin += count

@@ -50,6 +50,7 @@ class Round:
     unpaid: int = 0  # steps that count for the gain and whose rewards are missing
     told: int = 0
     steps: Array | None = None  # (steps, rows), the gain of every step told so far, for metas with `per_step`
+    order: Array | None = None  # the rows in the order of their parts
 
     def merged(self, proposed: list[Array]) -> Array:
         """One action per row: that of the chosen base, from what every part proposed."""
@@ -58,7 +59,9 @@ class Round:
         if self.alone:
             joined = np.concatenate(proposed)
             actions = np.empty_like(joined)
-            actions[np.concatenate([part.rows for part in self.parts])] = joined
+            if self.order is None:
+                self.order = np.concatenate([part.rows for part in self.parts])
+            actions[self.order] = joined
             return actions
         actions = np.empty((len(self.chosen), *proposed[0].shape[1:]), dtype=np.result_type(*proposed))
         for part, each in zip(self.parts, proposed, strict=True):

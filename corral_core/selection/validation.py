@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.kernels.ranges import in_range
+from corral_core.kernels.ranges import ROUNDING, are_choices, in_range
 from corral_core.log import Log
 from corral_core.parsing import shown
 from corral_core.protocols.base import Base
@@ -15,8 +15,6 @@ from corral_core.protocols.meta import Meta, Verdict
 from corral_core.protocols.problem import Observation, Problem
 from corral_core.rows import Array, Rows
 
-LEAST = np.nextafter(0.0, 1.0)  # the smallest probability of a choice
-ROUNDING = 1e-6  # by which probabilities may miss one
 LARGEST = 1e150  # value of a curve; the square of a larger one, which a deviation needs, is infinite
 
 
@@ -78,19 +76,28 @@ def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Ar
     chosen, probability = choice
     if not isinstance(chosen, np.ndarray) or chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
         raise CorralError(f"{meta.name}: choose must return one whole number per row, of shape ({rows},)")
-    if not in_range(chosen, 0, bases - 1):
-        wrong = chosen[(chosen < 0) | (chosen >= bases)][0]
-        raise CorralError(f"{meta.name}: choose must return bases 0 to {bases - 1}, not {wrong}")
-    if probability is not None:
-        if not is_array(probability, "f", rows, 1):
-            wanted = f"one probability per row, of shape ({rows},), or None"
-            raise CorralError(f"{meta.name}: choose must return {wanted}, not {array_kind(probability)}")
-        if not in_range(probability, LEAST, 1 + ROUNDING):
-            wrong = probability[~((probability > 0) & (probability <= 1 + ROUNDING))][0]
-            raise CorralError(f"{meta.name}: choose must return probabilities above 0 and at most 1, not {wrong:.3g}")
-    if probability is None and meta.feedback == "importance-weighted":
-        raise CorralError(f"{meta.name}: importance-weighted feedback needs the probabilities of choices, not None")
+    if probability is None:
+        if meta.feedback == "importance-weighted":
+            raise CorralError(f"{meta.name}: importance-weighted feedback needs the probabilities of choices, not None")
+        fits = in_range(chosen, 0, bases - 1)
+    elif is_array(probability, "f", rows, 1):
+        fits = are_choices(chosen, probability, bases)
+    else:
+        wanted = f"one probability per row, of shape ({rows},), or None"
+        raise CorralError(f"{meta.name}: choose must return {wanted}, not {array_kind(probability)}")
+    if not fits:
+        _refuse_choices(meta, chosen, probability, bases)
     return chosen, probability
+
+
+def _refuse_choices(meta: Meta, chosen: Array, probability: Array | None, bases: int) -> None:
+    """Say which base or probability of a choice is out of range."""
+    strange = chosen[(chosen < 0) | (chosen >= bases)]
+    if len(strange):
+        raise CorralError(f"{meta.name}: choose must return bases 0 to {bases - 1}, not {strange[0]}")
+    assert probability is not None
+    wrong = probability[~((probability > 0) & (probability <= 1 + ROUNDING))][0]
+    raise CorralError(f"{meta.name}: choose must return probabilities above 0 and at most 1, not {wrong:.3g}")
 
 
 def check_active(meta: Meta, chosen: Array, active: Array) -> None:

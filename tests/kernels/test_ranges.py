@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corral_core.kernels.ranges import in_range, within
+from corral_core.kernels.ranges import are_choices, in_range, within
 from corral_core.testing import same_bits
 
 ROWS = (1, 2, 3, 17, 48, 512)
@@ -45,3 +45,20 @@ def test_integers(rows: int, kind: type[np.signedinteger]) -> None:
 def test_no_numbers() -> None:
     assert both(np.zeros(0), 0.0, 1.0)
     assert both(np.zeros(0, np.int64), 0, 3)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_choices(rows: int) -> None:
+    chosen = np.arange(rows) % 3
+    probability = np.full(rows, 0.4)
+    assert same_bits(are_choices, chosen, probability, 3)[0]
+    for place in {0, rows // 2, rows - 1}:
+        for base, p, fits in (
+            *((base, 0.4, 0 <= base < 3) for base in (-1, 0, 2, 3, np.iinfo(np.int64).min)),
+            *((0, edge, 0 < edge <= 1) for edge in EDGES if edge != np.nextafter(1.0, 2.0)),
+            (0, np.nextafter(1.0, 2.0), True),  # sums of probabilities may miss one
+            (0, 1.001, False),
+        ):
+            there, shares = chosen.copy(), probability.copy()
+            there[place], shares[place] = base, p
+            assert same_bits(are_choices, there, shares, 3)[0] == fits

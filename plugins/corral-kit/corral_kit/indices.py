@@ -1,6 +1,6 @@
 """Index policies: play the arm with the largest index, or with the largest mean plus width; update the pulled arm.
 
-Each function is a kernel, with a twin in numpy and one for numba that give the same bits. Ties go to the lowest arm.
+All but `largest` are kernels: twins in numpy and for numba give the same bits. Ties go to the lowest arm.
 Arrays of arms are (learners, arms); `rows` says which learners play.
 
 >>> mean, squared = np.array([[0.5, 0.4]]), np.array([[0.01, 0.09]])
@@ -16,26 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from corral_core.kernels.ranges import in_range
 from corral_core.kernels.twins import kernel
 
-
-def _largest_arrays(index: Any, rows: Any) -> Any:
-    return index.take(rows, axis=0).argmax(axis=1)
+STRANGE = "a base can learn only from its own arms"
 
 
-@kernel(_largest_arrays)
 def largest(index: Any, rows: Any) -> Any:
     """The arm with the largest index."""
-    found = np.empty(len(rows), np.intp)
-    for at in range(len(rows)):
-        row, best = rows[at], 0
-        top = index[row, 0]
-        for arm in range(1, index.shape[1]):
-            value = index[row, arm]
-            if not value <= top and top == top:  # like numpy, the first index that is not a number
-                best, top = arm, value
-        found[at] = best
-    return found
+    return index.take(rows, axis=0).argmax(axis=1)  # faster than compiled loops, which must not reorder comparisons
 
 
 def _largest_bound_arrays(mean: Any, squared: Any, radius: Any, rows: Any) -> Any:
@@ -51,20 +40,29 @@ def _largest_bound_arrays(mean: Any, squared: Any, radius: Any, rows: Any) -> An
 def largest_bound(mean: Any, squared: Any, radius: Any, rows: Any) -> Any:
     """The arm with the largest mean + radius sqrt(squared), with one radius for each of these rows."""
     found = np.empty(len(rows), np.intp)
-    index = np.empty(mean.shape[1])
+    arms = mean.shape[1]
+    index = np.empty(arms)
     for at in range(len(rows)):
         row = rows[at]
-        for arm in range(len(index)):
+        for arm in range(arms):
             index[arm] = math.sqrt(max(squared[row, arm], 0.0)) * radius[at] + mean[row, arm]
-        best, top = 0, index[0]
-        for arm in range(1, len(index)):
-            if not index[arm] <= top and top == top:
-                best, top = arm, index[arm]
+        best, top, unknown = 0, index[0], False
+        for arm in range(1, arms):
+            value = index[arm]
+            unknown |= value != value
+            if value > top:
+                best, top = arm, value
+        if unknown and top == top:  # like numpy, the first index that is not a number
+            best = 0
+            while index[best] == index[best]:
+                best += 1
         found[at] = best
     return found
 
 
 def _pulled_arrays(pulls: Any, total: Any, mean: Any, rows: Any, arm: Any, reward: Any) -> Any:
+    if not in_range(arm, 0, pulls.shape[1] - 1):
+        raise ValueError(STRANGE)
     at = rows * pulls.shape[1] + arm
     n = pulls.take(at) + 1
     sums = total.take(at) + reward
@@ -77,7 +75,13 @@ def _pulled_arrays(pulls: Any, total: Any, mean: Any, rows: Any, arm: Any, rewar
 
 @kernel(_pulled_arrays)
 def pulled(pulls: Any, total: Any, mean: Any, rows: Any, arm: Any, reward: Any) -> Any:
-    """Add the reward of the arm that each of these (distinct) rows pulled; returns its pulls and its mean."""
+    """Add the reward of the arm that each of these (distinct) rows pulled; returns its pulls and its mean.
+
+    Raises a ValueError, and changes nothing, if there is no such arm.
+    """
+    for at in range(len(arm)):
+        if not 0 <= arm[at] < pulls.shape[1]:
+            raise ValueError(STRANGE)
     n, now = np.empty(len(rows)), np.empty(len(rows))
     for at in range(len(rows)):
         row, own = rows[at], arm[at]

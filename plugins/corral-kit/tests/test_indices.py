@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from corral_kit.indices import largest, largest_bound, pulled, replaced
 
+from corral_core.kernels.twins import is_installed
 from corral_core.testing import same_bits
 
 ROWS = [1, 2, 48, 512]
@@ -34,7 +35,7 @@ def test_largest(rows: int, arms: int, kind: str) -> None:
     rng = np.random.default_rng([rows, arms])
     index = values(rng, (rows, arms), kind)
     for some in some_of(rng, rows):
-        found, _ = same_bits(largest, index, some)
+        found = largest(index, some)
         assert found.dtype == np.intp
         assert found.tolist() == index[some].argmax(axis=1).tolist()
 
@@ -80,3 +81,12 @@ def test_pulled_and_replaced(rows: int, arms: int) -> None:
     for key in seen:
         untouched[key] = False
     assert np.isinf(index[untouched]).all() and np.isinf(mean[untouched]).all() and not pulls[untouched].any()
+
+
+@pytest.mark.parametrize("arm", [-1, 3])
+def test_an_arm_that_is_not_there_is_refused_and_nothing_changes(arm: int) -> None:
+    for twin in (pulled.arrays, pulled.loops, *([pulled.compiled] if is_installed() else [])):
+        pulls, total, mean = np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3))
+        with pytest.raises(ValueError, match="only from its own arms"):
+            twin(pulls, total, mean, np.arange(2), np.array([1, arm]), np.ones(2))
+        assert not pulls.any() and not total.any()

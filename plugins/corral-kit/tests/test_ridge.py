@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_kit.linear.ridge import RECENT, Ridge, learn, radius
+from corral_kit.linear.ridge import Ridge, learn, radius
 
 
-def test_sherman_morrison_against_solve() -> None:
+@pytest.mark.parametrize("d", [2, 6])
+def test_sherman_morrison_against_solve(d: int) -> None:
     """Features of length up to 30, most of them along one direction, so that V has a condition number above 1e4.
 
     After 100,000 plays, and shortly before that, when the next play would recompute everything.
     """
     rng = np.random.default_rng(1)
-    rows, d = np.arange(2), 6
+    rows = np.arange(2)
     ridge = Ridge.fresh(2, d, 0.5)
+    size = ridge.answers.shape[1]
     gram, response = np.tile(0.5 * np.eye(d), (2, 1, 1)), np.zeros((2, d))
-    lean = np.array([30.0, 1, 1, 0.1, 0.1, 0.01])
+    lean = np.array([30.0, 1, 1, 0.1, 0.1, 0.01])[-d:]
+    lean[0] = 30
     for play in range(1, 100_001):
         x = rng.standard_normal((2, d)) * lean
         y = x @ np.arange(d) + rng.standard_normal(2)
         learn(ridge, rows, x, y)
         gram += x[:, :, None] * x[:, None, :]
         response += x * y[:, None]
-        if play in (100_000 // RECENT * RECENT - 1, 100_000):
+        if play in (100_000 // size * size - 1, 100_000):
             assert np.linalg.cond(gram).min() > 1e4
             inverse = np.linalg.inv(gram)
             assert np.abs(ridge.inverse - inverse).max() < 1e-12 * np.abs(inverse).max()
@@ -36,7 +39,7 @@ def test_only_the_rows_named_learn() -> None:
     rng = np.random.default_rng(2)
     ridge, untouched = Ridge.fresh(4, 3, 1.0), Ridge.fresh(4, 3, 1.0)
     alone = Ridge.fresh(1, 3, 1.0)
-    for _ in range(2 * RECENT + 5):
+    for _ in range(2 * ridge.answers.shape[1] + 5):
         x, y = rng.standard_normal((2, 3)), rng.standard_normal(2)
         learn(ridge, np.array([3, 1]), x, y)
         learn(alone, np.array([0]), x[1:], y[1:])

@@ -2,11 +2,13 @@
 
 u = V^-1 x,   shrink = 1/(1 + x^T u),   move = (y - x^T theta) shrink,
 V^-1 <- V^-1 - shrink u u^T,   theta <- theta + move u,
-<a, theta> <- <a, theta> + move a^T u,   a^T V^-1 a <- a^T V^-1 a - shrink (a^T u)^2
+and with root = sqrt(shrink) and z = a^T (root u), for fixed arms a,
+<a, theta> <- <a, theta> + (move/root) z,   a^T V^-1 a <- a^T V^-1 a - z^2
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from corral_core.kernels.sums import products, summed
 from corral_core.kernels.twins import kernel
 
 MOST = 32  # features; with more, loops are slower than matrix products
+FEW = 4  # features; with so few, numpy adds up one after the other
 
 
 def _updated_arrays(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
@@ -98,12 +101,18 @@ def noted(
 
 
 def _followed_arrays(features: Any, mean: Any, width: Any, rows: Any, u: Any, shrink: Any, move: Any) -> None:
-    along = summed(products(features.take(rows, axis=0).transpose(1, 0, 2), u.T[:, :, None]))
+    root = np.sqrt(shrink)
+    here, u, move = features.take(rows, axis=0).transpose(1, 0, 2), u * root[:, None], move / root
+    if len(here) <= FEW:
+        along = here[0] * u[:, :1]
+        for i in range(1, len(here)):
+            along += here[i] * u[:, i : i + 1]
+    else:
+        along = summed(products(here, u.T[:, :, None]))
     means = mean.take(rows, axis=0)
     means += along * move[:, None]
     mean[rows] = means
     along *= along
-    along *= shrink[:, None]
     widths = width.take(rows, axis=0)
     widths -= along
     width[rows] = widths
@@ -115,16 +124,15 @@ def followed(features: Any, mean: Any, width: Any, rows: Any, u: Any, shrink: An
     arms = mean.shape[1]
     along = np.empty(arms)
     for at in range(len(rows)):
-        row = rows[at]
-        own, means, widths = features[row], mean[row], width[row]
-        for arm in range(arms):
-            along[arm] = own[0, arm] * u[at, 0]
-        for i in range(1, own.shape[0]):
+        row, root = rows[at], math.sqrt(shrink[at])
+        own, means, widths, step = features[row], mean[row], width[row], move[at] / root
+        for i in range(own.shape[0]):
+            by = u[at, i] * root
             for arm in range(arms):
-                along[arm] += own[i, arm] * u[at, i]
+                along[arm] = own[i, arm] * by if i == 0 else along[arm] + own[i, arm] * by
         for arm in range(arms):
-            means[arm] += along[arm] * move[at]
-            widths[arm] -= along[arm] * along[arm] * shrink[at]
+            means[arm] += along[arm] * step
+            widths[arm] -= along[arm] * along[arm]
 
 
 def _radii_arrays(grown: Any, confidence: Any, noise: Any, offset: Any, scale: Any, rows: Any) -> Any:

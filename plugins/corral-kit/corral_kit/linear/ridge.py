@@ -26,7 +26,8 @@ from corral_kit.linear.rank_one import MOST, noted, updated
 
 CACHED = 2**15  # number of values that fit into the cache
 LONG = 1e8
-RECENT = 128  # plays until everything is recomputed, or twice the number of features
+RECENT = 128  # plays until everything is recomputed, at least; or twice the number of features
+NUMBERS = 1024  # in the features of recent plays, if there are few features
 SINGULAR = 1e12  # if V is larger than this times lambda, its smallest eigenvalues may be rounding errors
 ROUNDING = 1e-14  # eigenvalues below this part of the largest are rounding errors
 
@@ -52,7 +53,7 @@ class Ridge(Rows):
         front = (rows,) if isinstance(rows, int) else rows
         each = np.full(front, penalty, dtype=np.float64)
         unit = np.eye(dimension)
-        size = max(RECENT, 2 * dimension)
+        size = max(RECENT, NUMBERS // dimension, 2 * dimension)
         return cls(
             inverse=unit / each[..., None, None],
             theta=np.zeros((*front, dimension)),
