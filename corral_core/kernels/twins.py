@@ -35,7 +35,7 @@ _bound = ""  # the twins that play: one of CHOICES; empty if no selection was ma
 class Kernel:
     """A function with two twins, of which one plays.
 
-    Every kernel has a class of its own, whose `__call__` is the twin that plays, so that a call costs no more than that.
+    Every kernel has a class of its own, whose `__call__` is the twin that plays, so that a call costs no more.
     """
 
     def __init__(self, arrays: Callable[..., Any], loops: Callable[..., Any]) -> None:
