@@ -11,6 +11,7 @@ import numpy as np
 
 from corral_core.kernels.twins import kernel
 
+SMALL = np.iinfo(np.int8).max  # so much can be counted in small numbers, which is faster
 FEW = 128  # rows; with fewer, numpy's running sum is faster than a loop of additions
 
 
@@ -21,13 +22,21 @@ def _arrays(weights: Any, uniform: Any) -> Any:
     if rows < FEW:
         sums = np.add.accumulate(weights, axis=0)
     else:
-        sums = np.empty_like(weights)
-        sums[0] = weights[0]
-        for base in range(1, bases):
-            np.add(sums[base - 1], weights[base], out=sums[base])
+        sums = weights.copy()
+        below = sums[0]
+        for here in sums[1:]:
+            here += below
+            below = here
     total = sums[-1]
-    chosen = np.add.reduce(sums[:-1] <= uniform * total, axis=0, dtype=np.intp)
+    chosen = counted(sums[:-1] <= uniform * total)
     return chosen, weights.take(chosen * rows + np.arange(rows)) / total
+
+
+def counted(found: Any) -> Any:
+    """How many of (terms, rows) booleans are true in each row."""
+    if len(found) > SMALL:
+        return np.add.reduce(found, axis=0, dtype=np.intp)
+    return np.add.reduce(found.view(np.int8), axis=0, dtype=np.int8).astype(np.intp)
 
 
 @kernel(_arrays)

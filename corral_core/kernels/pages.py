@@ -14,7 +14,10 @@ from corral_core.kernels.twins import kernel
 
 
 def _addresses_arrays(base: Any, page_of: Any, rows: Any, entries: Any) -> Any:
-    found = base[page_of.take(entries), rows]
+    at = page_of.take(entries)
+    at *= base.shape[1]
+    at += rows
+    found = base.take(at)
     found += entries
     return found
 

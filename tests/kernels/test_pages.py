@@ -11,7 +11,7 @@ from corral_core.testing import same_bits
 ROWS = (1, 2, 3, 17, 48, 512)
 
 PAGES = 8  # of 4, 4, 8, 16, ... entries
-PAGE_OF = np.repeat(np.arange(PAGES), [4, *(4 * 2**page for page in range(PAGES - 1))]).astype(np.uint8)
+PAGE_OF = np.repeat(np.arange(PAGES), [4, *(4 * 2**page for page in range(PAGES - 1))])
 
 
 def arena(rows: int) -> tuple[Any, dict[tuple[int, int], int]]:

@@ -26,7 +26,11 @@ def rates(c: Any, played: Any, rows: Any) -> Any:
 
 def _explored_arrays(uniform: Any, rate: Any, greedy: Any, arms: Any) -> Any:
     share = uniform / np.minimum(rate, 1.0)
-    return np.where(share < 1.0, share * arms, greedy).astype(np.intp)
+    found = (np.minimum(share, 1.0) * arms).astype(np.intp)
+    found -= greedy  # products in place of branches, which would often be mispredicted
+    found *= share < 1.0
+    found += greedy
+    return found
 
 
 @kernel(_explored_arrays)
