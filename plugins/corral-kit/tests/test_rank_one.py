@@ -11,7 +11,7 @@ from corral_kit.linear.rank_one import followed, noted, radii, updated
 from corral_core.testing import bits, same_bits
 
 ROWS = [1, 2, 48, 512]
-FEATURES = [1, 2, 5, 18]
+FEATURES = [1, 2, 3, 5, 9, 18, 32]
 SIZES = {"usual": (0, 1), "huge": (150, 155), "tiny": (-160, -150), "of all sizes": (-8, 8)}
 
 
@@ -31,11 +31,11 @@ def test_updated(rows: int, d: int, size: str) -> None:
     some = np.sort(rng.permutation(rows)[: rows // 2 + 1])
     x = rng.standard_normal((len(some), d)) * 10.0 ** rng.uniform(*SIZES[size], (len(some), 1))
     y = rng.standard_normal(len(some))
-    (u, shrink, move, length), (now, estimate, *_) = same_bits(updated, inverse, theta, some, x, y)
+    (w, growth, move, length), (now, estimate, *_) = same_bits(updated, inverse, theta, some, x, y)
     for row in {0, len(some) - 1}:
         at = slice(row, row + 1)
         alone, left = same_bits(updated, inverse[some[at]], theta[some[at]], np.zeros(1, np.intp), x[at], y[at])
-        assert bits(list(alone)) == bits([u[at], shrink[at], move[at], length[at]])
+        assert bits(list(alone)) == bits([w[at], growth[at], move[at], length[at]])
         assert bits(list(left[:2])) == bits([now[some[at]], estimate[some[at]]])
     rest = np.setdiff1d(np.arange(rows), some)
     assert bits([now[rest], estimate[rest]]) == bits([inverse[rest], theta[rest]])
@@ -45,6 +45,8 @@ def test_updated(rows: int, d: int, size: str) -> None:
         np.testing.assert_allclose(now[some], exact, rtol=1e-7, atol=1e-9)
         answer = np.einsum("nij,nj->ni", v, theta[some]) + x * y[:, None]
         np.testing.assert_allclose(estimate[some], np.einsum("nij,nj->ni", exact, answer), rtol=1e-7, atol=1e-9)
+        determinants = np.linalg.slogdet(v + x[:, :, None] * x[:, None, :])[1] - np.linalg.slogdet(v)[1]
+        np.testing.assert_allclose(np.log(growth), determinants, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(length, (x * x).sum(axis=1), rtol=1e-14)
 
 
@@ -82,8 +84,8 @@ def test_followed(rows: int, arms: int, d: int) -> None:
     width = np.einsum("ndk,nde,nek->nk", features, inverse, features)
     some = np.sort(rng.permutation(rows)[: rows // 2 + 1])
     x, y = rng.standard_normal((len(some), d)), rng.standard_normal(len(some))
-    (u, shrink, move, _), (now, estimate, *_) = same_bits(updated, inverse, theta, some, x, y)
-    _, (_, mean, width, *_) = same_bits(followed, features, mean, width, some, u, shrink, move)
+    (w, _, move, _), (now, estimate, *_) = same_bits(updated, inverse, theta, some, x, y)
+    _, (_, mean, width, *_) = same_bits(followed, features, mean, width, some, w, move)
     np.testing.assert_allclose(mean, np.einsum("ndk,nd->nk", features, estimate), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(width, np.einsum("ndk,nde,nek->nk", features, now, features), rtol=1e-9, atol=1e-9)
 

@@ -1,9 +1,10 @@
 """The hot loops of ridge regression, as kernels: a play's rank-one update, and what it changes for fixed arms.
 
-u = V^-1 x,   shrink = 1/(1 + x^T u),   move = (y - x^T theta) shrink,
-V^-1 <- V^-1 - shrink u u^T,   theta <- theta + move u,
-and with root = sqrt(shrink) and z = a^T (root u), for fixed arms a,
-<a, theta> <- <a, theta> + (move/root) z,   a^T V^-1 a <- a^T V^-1 a - z^2
+u = V^-1 x,   g = 1 + x^T u,   w = u/sqrt(g),   m = (y - x^T theta)/sqrt(g),
+V^-1 <- V^-1 - w w^T,   theta <- theta + m w,   det V <- g det V,
+<a, theta> <- <a, theta> + m a^T w,   a^T V^-1 a <- a^T V^-1 a - (a^T w)^2   for fixed arms a
+
+V^-1 stays symmetric to the last bit, so u is also the sum of x_i times row i of V^-1.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from corral_core.kernels.sums import products, summed
 from corral_core.kernels.twins import kernel
 
 MOST = 32  # features; with more, loops are slower than matrix products
@@ -21,47 +21,53 @@ FEW = 4  # features; with so few, numpy adds up one after the other
 
 
 def _updated_arrays(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
-    columns, alone = x.T, len(inverse) == 1
-    here, estimate = (inverse, theta) if alone else (inverse.take(rows, axis=0), theta.take(rows, axis=0))
-    u = summed(products(here.transpose(2, 0, 1), columns[:, :, None]))
-    terms = np.empty((len(columns), 3, len(rows)))
-    for number, other in enumerate((u, estimate, x)):
-        np.multiply(columns, other.T, out=terms[:, number])
-    grown, predicted, length = np.add.reduce(terms, axis=0)
-    shrink = 1 / (1 + np.maximum(grown, 0.0))
-    move = (y - predicted) * shrink
-    here -= u[:, :, None] * (u * shrink[:, None])[:, None, :]
-    estimate += u * move[:, None]
-    if not alone:
-        inverse[rows], theta[rows] = here, estimate
-    return u, shrink, move, length
+    n, d = x.shape
+    many = n > d  # numpy is fastest if the longest axis comes last in memory
+    here = inverse.take(rows, axis=0).transpose(1, 2, 0)
+    here = np.ascontiguousarray(here) if many else here
+    factors = np.empty((3, d, n)) if many else np.empty((3, n, d)).transpose(0, 2, 1)
+    u, estimate, columns = factors
+    columns[:] = x.T
+    estimate[:] = theta.take(rows, axis=0).T
+    np.add.reduce(here * columns[:, None], axis=0, out=u)
+    terms = factors * columns
+    grown, predicted, length = np.add.reduce(terms, axis=1) if many else np.add.accumulate(terms, axis=1)[:, -1]
+    grown = np.maximum(grown, 0.0) + 1
+    root = 1 / np.sqrt(grown)
+    w = u * root
+    move = (y - predicted) * root
+    here -= w[:, None] * w
+    estimate += w * move
+    inverse[rows], theta[rows] = here.transpose(2, 0, 1), estimate.T
+    return w.T, grown, move, length
 
 
 @kernel(_updated_arrays)
 def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
-    """Add a play to V^-1 and theta of each of these (distinct) rows; returns u, shrink, move and |x|^2."""
-    d = x.shape[1]
-    direction, (shrink, move, length) = np.empty(x.shape), np.empty((3, len(rows)))
-    for at in range(len(rows)):
-        row, grown, predicted, squared = rows[at], 0.0, 0.0, 0.0
-        here, estimate, own, u = inverse[row], theta[row], x[at], direction[at]
+    """Add a play to V^-1 and theta of each of these (distinct) rows; returns w, g, m and |x|^2."""
+    n, d = x.shape
+    direction, (growth, move, length) = np.empty((n, d)), np.empty((3, n))
+    for at in range(n):
+        here, estimate, own, w = inverse[rows[at]], theta[rows[at]], x[at], direction[at]
+        grown = predicted = squared = 0.0
+        for j in range(d):
+            u = here[0, j] * own[0]
+            for i in range(1, d):
+                u += here[i, j] * own[i]
+            w[j] = u
+            grown += own[j] * u
+            predicted += own[j] * estimate[j]
+            squared += own[j] * own[j]
+        growth[at], length[at] = max(grown, 0.0) + 1, squared
+        root = 1 / math.sqrt(growth[at])
+        move[at] = (y[at] - predicted) * root
         for i in range(d):
-            value = here[i, 0] * own[0]
-            for j in range(1, d):
-                value += here[i, j] * own[j]
-            u[i] = value
+            w[i] *= root
+            estimate[i] += w[i] * move[at]
         for i in range(d):
-            grown += own[i] * u[i]
-            predicted += own[i] * estimate[i]
-            squared += own[i] * own[i]
-        by = 1 / (1 + max(grown, 0.0))
-        step = (y[at] - predicted) * by
-        for i in range(d):
-            estimate[i] += u[i] * step
             for j in range(d):
-                here[i, j] -= u[i] * (u[j] * by)
-        shrink[at], move[at], length[at] = by, step, squared
-    return direction, shrink, move, length
+                here[i, j] -= w[i] * w[j]
+    return direction, growth, move, length
 
 
 def _noted_arrays(
@@ -100,15 +106,15 @@ def noted(
     return due if some else None
 
 
-def _followed_arrays(features: Any, mean: Any, width: Any, rows: Any, u: Any, shrink: Any, move: Any) -> None:
-    root = np.sqrt(shrink)
-    here, u, move = features.take(rows, axis=0).transpose(1, 0, 2), u * root[:, None], move / root
-    if len(here) <= FEW:
-        along = here[0] * u[:, :1]
-        for i in range(1, len(here)):
-            along += here[i] * u[:, i : i + 1]
+def _followed_arrays(features: Any, mean: Any, width: Any, rows: Any, w: Any, move: Any) -> None:
+    here = features.take(rows, axis=0)
+    if w.shape[1] <= FEW or features.shape[2] == 1:  # numpy adds up the features of a single arm in pairs
+        along = here[:, 0] * w[:, :1]
+        for i in range(1, w.shape[1]):
+            along += here[:, i] * w[:, i : i + 1]
     else:
-        along = summed(products(here, u.T[:, :, None]))
+        here *= w[:, :, None]
+        along = np.add.reduce(here, axis=1)
     means = mean.take(rows, axis=0)
     means += along * move[:, None]
     mean[rows] = means
@@ -119,19 +125,20 @@ def _followed_arrays(features: Any, mean: Any, width: Any, rows: Any, u: Any, sh
 
 
 @kernel(_followed_arrays)
-def followed(features: Any, mean: Any, width: Any, rows: Any, u: Any, shrink: Any, move: Any) -> None:
+def followed(features: Any, mean: Any, width: Any, rows: Any, w: Any, move: Any) -> None:
     """Update means and squared widths (learners, arms) of fixed arms with features (learners, d, arms) after a play."""
     arms = mean.shape[1]
     along = np.empty(arms)
     for at in range(len(rows)):
-        row, root = rows[at], math.sqrt(shrink[at])
-        own, means, widths, step = features[row], mean[row], width[row], move[at] / root
-        for i in range(own.shape[0]):
-            by = u[at, i] * root
-            for arm in range(arms):
-                along[arm] = own[i, arm] * by if i == 0 else along[arm] + own[i, arm] * by
+        row = rows[at]
+        own, means, widths = features[row], mean[row], width[row]
         for arm in range(arms):
-            means[arm] += along[arm] * step
+            along[arm] = own[0, arm] * w[at, 0]
+        for i in range(1, own.shape[0]):
+            for arm in range(arms):
+                along[arm] += own[i, arm] * w[at, i]
+        for arm in range(arms):
+            means[arm] += along[arm] * move[at]
             widths[arm] -= along[arm] * along[arm]
 
 

@@ -2,9 +2,9 @@
 
 V = lambda I + sum x x^T, theta = V^-1 sum x y. A play costs one rank-one update (Sherman-Morrison),
 
-    u = V^-1 x,  V^-1 <- V^-1 - u u^T/(1 + x^T u),  theta <- theta + u (y - x^T theta)/(1 + x^T u),
+    u = V^-1 x,  g = 1 + x^T u,  V^-1 <- V^-1 - u u^T/g,  theta <- theta + u (y - x^T theta)/g,  det V <- g det V.
 
-and ln det V grows by ln(1 + x^T u). To stop rounding errors from accumulating, recent plays are kept and everything is
+ To stop rounding errors from accumulating, recent plays are kept and everything is
 recomputed from V itself when their buffer is full, or at once if x is so long (||x||^2 above `LONG` lambda) that the
 update loses digits. An eigenvalue of V that is lost in rounding is set to lambda, its minimum.
 
@@ -75,51 +75,49 @@ class Ridge(Rows):
 
 
 class Step(NamedTuple):
-    """What a play changed: V^-1 by -direction direction^T shrink, theta by direction * move."""
+    """What a play changed: V^-1 by -direction direction^T, theta by direction * move."""
 
-    direction: Array  # u = V^-1 x, before the play
-    shrink: Array  # 1/(1 + x^T u)
-    move: Array  # (y - x^T theta)/(1 + x^T u)
+    direction: Array  # u/sqrt(g)
+    move: Array  # (y - x^T theta)/sqrt(g)
     rebuilt: Array | None  # which rows were recomputed; None if none was
 
 
 def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
     """Add one play to each of these (distinct) rows, in place."""
     update = updated if x.shape[1] <= MOST else _updated_by_products
-    direction, shrink, move, length = update(ridge.inverse, ridge.theta, rows, x, y)
-    ridge.log_determinant[rows] -= np.log(shrink)
+    direction, growth, move, length = update(ridge.inverse, ridge.theta, rows, x, y)
+    ridge.log_determinant[rows] += np.log(growth)
     rebuilt = noted(ridge.recent, ridge.answers, ridge.filled, ridge.plays, ridge.longest, rows, x, y, length)
     if rebuilt is not None:
         _rebuild(ridge, rows[rebuilt])
-    return Step(direction, shrink, move, rebuilt)
+    return Step(direction, move, rebuilt)
 
 
 def _updated_by_products(
     inverse: Array, theta: Array, rows: Array, x: Array, y: Array
 ) -> tuple[Array, Array, Array, Array]:
     """`updated` if there are many features."""
-    direction, shrink = _shrink(inverse, rows, x)
+    direction, growth = _shrink(inverse, rows, x)
     estimate = theta.take(rows, axis=0)
-    move = (y - np.einsum("ni,ni->n", x, estimate)) * shrink
+    move = (y - np.einsum("ni,ni->n", x, estimate)) / np.sqrt(growth)
     estimate += direction * move[:, None]
     theta[rows] = estimate
-    return direction, shrink, move, np.einsum("ni,ni->n", x, x)
+    return direction, growth, move, np.einsum("ni,ni->n", x, x)
 
 
 def _shrink(inverse: Array, rows: Array, x: Array) -> tuple[Array, Array]:
     """The rank-one update of V^-1, in place, for as many rows at a time as fit into the cache."""
-    direction, shrink = np.empty_like(x), np.empty(len(x))
+    direction, growth = np.empty_like(x), np.empty(len(x))
     some = max(1, CACHED // x.shape[1] ** 2)
     for first in range(0, len(rows), some):
         part = slice(first, first + some)
         here = inverse.take(rows[part], axis=0)
         u = np.einsum("nij,nj->ni", here, x[part])
-        grown = np.einsum("ni,ni->n", x[part], u)
-        by = 1 / (1 + np.maximum(grown, 0.0))
-        here -= u[:, :, None] * (u * by[:, None])[:, None, :]
+        growth[part] = 1 + np.maximum(np.einsum("ni,ni->n", x[part], u), 0.0)
+        w = direction[part] = u / np.sqrt(growth[part])[:, None]
+        here -= w[:, :, None] * w[:, None, :]
         inverse[rows[part]] = here
-        direction[part], shrink[part] = u, by
-    return direction, shrink
+    return direction, growth
 
 
 def _rebuild(ridge: Ridge, rows: Array) -> None:

@@ -124,7 +124,7 @@ class LinUcb(Optimistic):
         if arms.features.shape[1] > MOST:
             _followed_by_products(arms, rows, step)
         else:
-            followed(arms.features, arms.mean, arms.width, rows, step.direction, step.shrink, step.move)
+            followed(arms.features, arms.mean, arms.width, rows, step.direction, step.move)
         if step.rebuilt is not None:
             those = rows[step.rebuilt]
             features, inverse = arms.features.take(those, axis=0), state.ridge.inverse.take(those, axis=0)
@@ -136,4 +136,4 @@ def _followed_by_products(arms: ArmsInForce, rows: Array, step: Step) -> None:
     """`followed` if there are many features."""
     along = np.einsum("ndk,nd->nk", arms.features.take(rows, axis=0), step.direction)
     arms.mean[rows] += along * step.move[:, None]
-    arms.width[rows] -= along * along * step.shrink[:, None]
+    arms.width[rows] -= along * along
