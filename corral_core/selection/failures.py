@@ -33,8 +33,12 @@ class Failures:
         try:
             return function(*arguments)
         except Exception as error:
-            if not (self._live and self._judge.set_aside(at)):
-                raise
+            self.caught(at, error)
+            raise
+
+    def caught(self, at: Array, error: Exception) -> None:
+        """The base of the learners at these places raised this: if other bases are left, it is set aside."""
+        if self._live and self._judge.set_aside(at):
             self.note(at, error)
             raise SetAside from error
 

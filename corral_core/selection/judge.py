@@ -283,7 +283,7 @@ def variance_proxy(noise: float | None, clip: tuple[float, float] | None, most: 
 
 def clipped(scaled: Array, clip: tuple[float, float] | None) -> Array:
     """Rewards in the meta's units, cut to the range `clip`, if any."""
-    if clip is None:
+    if clip is None or (scaled.size == 1 and clip[0] <= scaled.item() <= clip[1]):
         return scaled
     found: Array = np.minimum(np.maximum(scaled, clip[0]), clip[1])
     return found

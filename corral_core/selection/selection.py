@@ -37,7 +37,7 @@ from corral_core.selection.options import PRESETS, Options, options_for
 from corral_core.selection.propensity import action_probability, chances
 from corral_core.selection.received import copied, experience_of, observation_of, reward_of
 from corral_core.selection.renewing import renew, renewed_arms
-from corral_core.selection.round import Block, Part, Round, Ticket
+from corral_core.selection.round import Block, Round, Ticket
 from corral_core.selection.saving import SavedSelection, read, saved, write
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
 from corral_core.selection.teaching import Student, Teaching
@@ -293,10 +293,13 @@ class Selection:
             turn = self._round = self._begin()
         step = turn.asked
         turn.asked += 1
-        policies = [
-            self._failures.call(part.at, part.block.player.next_policy, step, part.learners, self.rng)
-            for part in turn.parts
-        ]
+        policies: list[Any] = []
+        try:
+            for part in turn.parts:
+                policies.append(part.block.player.next_policy(step, part.learners, self.rng))
+        except Exception as error:
+            self._failures.caught(part.at, error)
+            raise
         if step == 0:
             self._note_plays(turn)
         ticket = Ticket(self._tickets.owner, turn, step, policies, observation, [[] for _ in policies], self._zeros)
@@ -334,10 +337,15 @@ class Selection:
             views = [observation if part.whole else observation.take(part.rows) for part in parts]
         if observation is ticket.observation:
             ticket.seen = views
-        for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):
-            decision, actions = self._failures.call(part.at, decide, part, policy, seen, self.problem, self.rng)
-            decided.append(decision)
-            proposed.append(actions)
+        try:
+            for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):
+                player = part.block.player
+                decision = player.act(policy, seen, self.rng)
+                proposed.append(actions_like(decision, player.base, self.problem, len(part.rows)))
+                decided.append(decision)
+        except Exception as error:
+            self._failures.caught(part.at, error)
+            raise
         ticket.actions = ticket.round.merged(proposed)
         if not (ticket.round.alone and are_available(ticket.actions, self.problem, observation)):
             for part, actions, seen in zip(parts, proposed, views, strict=True):
@@ -361,13 +369,6 @@ class Selection:
         given = given_rows(bases, shown, self.rows)
         player = self.options.played(bases[0]).start(given, self.rng)
         return Block(members, player)
-
-
-def decide(part: Part, policy: Any, seen: Observation, problem: Problem, rng: Generator) -> tuple[Any, Array]:
-    """What the learners of a part decide, and the actions in it."""
-    player = part.block.player
-    decision = player.act(policy, seen, rng)
-    return decision, actions_like(decision, player.base, problem, len(part.rows))
 
 
 def _generator(rng: Any) -> Generator:

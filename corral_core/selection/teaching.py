@@ -88,9 +88,13 @@ class Teaching:
 
     def _teach(self, block: Block, step: int, learners: Array, at: Array, learned: Feedback) -> bool:
         try:
-            self._failures.call(at, block.player.learn, step, learners, learned, self._rng)
-        except SetAside:
-            return False
+            block.player.learn(step, learners, learned, self._rng)
+        except Exception as error:
+            try:
+                self._failures.caught(at, error)
+            except SetAside:
+                return False
+            raise
         return True
 
     def _weighted(self, ticket: Ticket, part: Part, reward: Array) -> Array:

@@ -58,16 +58,15 @@ def simulate(
         actions, ticket = selection.ask(observation, ticket)
         return actions
 
-    reward, regret = np.zeros(rows), np.zeros(rows)
+    shape = (rows,)
+    reward, regret = np.zeros(shape), np.zeros(shape)
     done = 0
     for checkpoint, until in enumerate(recorder.at):
         for play_number in range(done + 1, int(until) + 1):  # noqa: B007 - `engines/failure.py` reads it
             ticket = None
             play = environment.play(instance, act, plays)
-            if play.regret is not None and np.shape(play.regret) != (rows,):
-                raise CorralError(
-                    f"{environment.name} must give one regret per row, of shape ({rows},), not {np.shape(play.regret)}"
-                )
+            if play.regret is not None and (found := np.asarray(play.regret).shape) != shape:
+                raise CorralError(f"{environment.name} must give one regret per row, of shape {shape}, not {found}")
             asked = _asked(ticket)
             try:
                 selection.tell(asked, play.reward, play.observation)
