@@ -19,6 +19,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
@@ -57,8 +58,7 @@ class Kernel:
     def compiled(self) -> Any:
         """The loops, to be compiled by numba when they are first called; raises ImportError without numba."""
         if self._compiled is None:
-            from numba import njit
-
+            njit = import_module("numba").njit
             try:
                 self._compiled = njit(cache=True, error_model="numpy")(self.loops)
             except RuntimeError:  # there is no folder for the cache
@@ -86,7 +86,7 @@ def _decided() -> str:
     if wanted == "numpy":
         return wanted
     try:
-        import numba
+        numba: Any = import_module("numba")
     except Exception as broken:  # it refuses versions of numpy that it does not know
         if wanted == "numba":
             raise CorralError(f"{VARIABLE} is numba, but numba cannot be imported: {reason(broken)}") from None
@@ -106,9 +106,7 @@ def _load_extensions() -> None:
     the distribution.
     """
     with contextlib.suppress(Exception):
-        from numba.core.entrypoints import init_all
-
-        init_all()
+        import_module("numba.core.entrypoints").init_all()
 
 
 def wish() -> str:

@@ -86,7 +86,7 @@ def test_parts_that_have_learned_the_same_are_fitted_once() -> None:
 def test_levels_that_have_learned_the_same_have_the_same_estimate() -> None:
     """And only those: from the first play that one level learns from alone, each level has its own."""
     problem = GlmContexts(arms=3, dimension=2).problem
-    base = SupCbGlm(initial=10, switching=0.01, norm=2.0, horizon=64).resolve(problem)
+    base = SupCbGlm(initial=10, switching=0.01, norm=2.0, horizon=64, delta=0.01).resolve(problem)
     rng, rows = np.random.default_rng(3), np.arange(3)
     state = base.init(given_rows([base], {}, 3), rng)
     for play in range(20):
