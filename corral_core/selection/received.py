@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from corral_core.errors import CorralError
+from corral_core.kernels.ranges import in_range
 from corral_core.protocols.problem import NOTHING, Observation, Problem, Trajectory
 from corral_core.rows import Array, Rows
 from corral_core.selection.round import Ticket
@@ -170,7 +171,7 @@ def _check_numbers(value: Any, what: str, count: int | None, shape: tuple[int, .
     """Check that these are whole numbers of this shape, from 0 to count - 1."""
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.shape == shape):
         raise CorralError(f"in an episode {what} must be whole numbers of shape {shape}, not {array_kind(value)}")
-    if value.size and (value.min() < 0 or (count is not None and value.max() >= count)):
+    if not in_range(value.reshape(-1), 0, math.inf if count is None else count - 1):
         wrong = value.min() if value.min() < 0 else value.max()
         allowed = "be at least 0" if count is None else f"be from 0 to {count - 1}"
         raise CorralError(f"in an episode {what} must {allowed}, not {wrong}")
