@@ -63,19 +63,23 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
     curvature += SAFE * curvature + rate * (after - before) * (after + before)
     v = lowest - ABOVE * np.minimum(loss, 0.0)
     v /= 1 + (before - after) / (v * curvature)
-    q, z = np.empty_like(g), np.empty_like(g)
-    going = None
+    both = np.empty((2, bases, rows))  # p(v) and eta p(v)^2, so that one call adds up both
+    q, z = both
+    left = None  # rows that have not converged
     for _ in range(MOST):
         np.add(g, v, out=q)
         np.divide(w, q, out=q)
         np.multiply(q, q, out=z)
         z *= eta
-        x = (1 - summed(q)) / (v * summed(z))
-        if going is not None:
-            x = np.where(going, x, 0.0)
+        total, curvature = np.add.reduce(both, axis=1) if rows > 1 else np.add.accumulate(both, axis=1)[:, -1]
+        curvature *= v
+        x = 1 - total
+        x /= curvature
+        if left is not None:
+            x *= left
         v /= 1 + x
-        going = np.abs(x) > SMALL
-        if not np.logical_or.reduce(going):
+        left = np.abs(x) > SMALL
+        if not np.logical_or.reduce(left):
             break
     np.add(g, v, out=q)
     np.divide(w, q, out=q)
