@@ -111,7 +111,7 @@ def _kin_of(case: BaseCase) -> Base | None:
             found = changed
             break
     resolved = found.resolve(problem)
-    return None if knobs(resolved) == mine else resolved
+    return None if knobs(resolved) == mine or not kin(resolved, case.base) else resolved
 
 
 @demand(when=lambda case: bool(knobs(case.asked)) and _kin_of(case) is not None)

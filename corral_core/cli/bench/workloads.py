@@ -5,7 +5,7 @@
     dimension  LinUCB alone with 64 features and 50 arms, and the matrix products that it cannot avoid
     live       one row that is asked and told: two bases, eight bases, two LinUCB on 50 arms with 10 features
     episodes   PSRL and UCRL2 on RiverSwim: what episodes cost
-    mixed      eighteen LinUCB of 1 to 18 dimensions: what bases that are not kin cost
+    mixed      eighteen LinUCB of 1 to 18 dimensions, six blocks of kin: what a grid over dimensions costs
 
 In all but `dimension` a meta-algorithm plays, in all but `live` with smoothed bases. The rates of the first two come
 from the horizon in plays.

@@ -15,6 +15,7 @@ from corral_core.cli.bench.live import CASES
 from corral_core.cli.bench.workloads import experiment
 from corral_core.engines.chunks import chunk_count
 from corral_core.experiments.point import parse_point
+from corral_core.selection.setup import group_kin
 
 
 def bench(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
@@ -114,7 +115,8 @@ def test_arms_is_the_yardsticks() -> None:
     assert workload.problem.arms == 50
 
 
-def test_mixed_has_no_kin() -> None:
-    """Eighteen LinUCB, each of another dimension."""
+def test_mixed_is_a_grid_over_dimensions() -> None:
+    """Eighteen LinUCB, each of another dimension, in six blocks."""
     (corral,) = parse_point(experiment("mixed", 48, 2_000)).curves
     assert [base.dimension for base in corral.bases] == list(range(1, 19))  # type: ignore[attr-defined]
+    assert len(group_kin(corral.bases)) == 6

@@ -58,15 +58,15 @@ class Featured(Base):
         problem = self.resolved
         return problem.actions == "finite" and not (problem.changing or problem.masked)
 
-    def shown(self, given: Any) -> Array | None:
-        """The features of fixed arms, (rows, arms, d); None if every observation shows them."""
+    def shown(self, given: Any, size: int | None = None) -> Array | None:
+        """The first d (or `size`) features of fixed arms, (rows, arms, d); None if every observation shows them."""
         if not self.fixed:
             return None
         environment = self.resolved.environment
         if not hasattr(given, "features"):
             raise CorralError(f"{self.name} needs the features of fixed arms; {environment} shows none")
         features_in(given.features, self.resolved, len(given))
-        return np.array(given.features[..., : self.dimension], dtype=np.float64)
+        return np.array(given.features[..., : size or self.dimension], dtype=np.float64)
 
     def observed(self, observation: Observation) -> Array:
         """The first d features of this play's observation."""

@@ -13,7 +13,9 @@ With `switching` the policy changes only when det V has grown by a factor 1 + C 
 d ln(1 + s L^2/(lambda d))/ln(1 + C) times. This costs a factor sqrt(1 + C) of regret.
 
 The base assumes that only the first d of the D features matter: it ignores the others, and sets them to zero if it can
-choose them. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm are kept by a rank-one update per play.
+choose them. Fixed arms cost less: <a, theta> and a^T V^-1 a of every arm are kept by a rank-one update per play. Bases
+of similar d are kin there: their arrays have room for the largest d of their `ROOMS`, and the features of an arm beyond
+a base's own d are zeros, which change nothing.
 
 Source: Abbasi-Yadkori, Pal, Szepesvari, "Improved algorithms for linear stochastic bandits", 2011; Chu, Li, Reyzin,
 Schapire, "Contextual bandits with linear payoff functions", 2011.
@@ -27,10 +29,11 @@ True
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
+from attrs.validators import ge
 from corral_kit.indices import largest_bound
 from corral_kit.linear.arms import played
 from corral_kit.linear.optimism import Beliefs, Optimistic, OptimisticState, beliefs
@@ -39,10 +42,12 @@ from corral_kit.linear.rank_one import MOST, followed
 from corral_kit.linear.ridge import Ridge, Step, learn
 from numpy.random import Generator
 
-from corral_core import Array, Bound, Feedback, Observation, Pick, Rows
+from corral_core import Array, Bound, Feedback, Observation, Pick, Problem, Rows, fitted
 from corral_core.bases.policies import arm_type
 from corral_core.protocols.problem import Actions
 from corral_linucb.secular import maximise, maximise_ellipsoid
+
+ROOMS = (4, 6, 8, 12, 16, 24, 32)  # with more features, the work of a play outweighs the calls that kin save
 
 
 class ArmsInForce(Rows):
@@ -66,17 +71,33 @@ class LinUcb(Optimistic):
     name: ClassVar[str] = "linucb"
     actions: ClassVar[tuple[Actions, ...]] = ("finite", "ball", "ellipsoid")
 
+    dimension: int = fitted(help="d: only the first d features are used", validator=ge(1), knob=True)
+    room: int | None = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})  # of its arrays
+
+    def resolve(self, problem: Problem) -> Self:
+        fit = super().resolve(problem)
+        return attrs.evolve(fit, room=fit.room_in(problem))
+
+    def room_in(self, problem: Problem) -> int:
+        """Number of features that its arrays have room for; the same for all kin."""
+        large = [room for room in ROOMS if room >= self.dimension]
+        if not self.fixed or not large or problem.dimension is None:
+            return self.dimension
+        return min(large[0], problem.dimension)
+
     def bound(self, delta: float) -> Bound | None:
         finite = self.resolved.actions == "finite"
         return self._bound(delta, self.noise * self.parameters ** (0.5 if finite else 1.0), 0.0)
 
     def _fresh(self, given: Any) -> OptimisticState:
-        ridge = Ridge.fresh(len(given), self.parameters, given.penalty)
-        shown, arms = self.shown(given), None
+        shown, arms, size = self.shown(given, self.room), None, self.parameters
         if shown is not None:
-            features = np.ascontiguousarray(self.mapped(shown).transpose(0, 2, 1))
+            own = np.arange(shown.shape[2]) < given.dimension[:, None, None]
+            features = np.ascontiguousarray(self.mapped(np.where(own, shown, 0.0)).transpose(0, 2, 1))
+            size = features.shape[1]
             square = np.einsum("ndk,ndk->nk", features, features)
             arms = ArmsInForce(features, np.zeros_like(square), square / given.penalty[:, None])
+        ridge = Ridge.fresh(len(given), size, given.penalty)
         return OptimisticState(ridge, np.asarray(given.scale, dtype=np.float64), np.asarray(given.delta), arms=arms)
 
     def _current(self, state: OptimisticState, rows: Array) -> Any:
