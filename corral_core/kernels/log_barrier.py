@@ -41,6 +41,7 @@ ABOVE = 1 + 1e-15
 SAFE = 1e-12
 NUMBERS = np.array([[0], [1]])  # of two bases
 FEW = 4  # bases; one row of so few is played by the loops, uncompiled, which is faster than numpy
+TRUE, FALSE = b"\1", b"\0"
 STRIP = 64  # rows at a time, so that what a compiled loop works on stays in the cache
 
 
@@ -65,7 +66,7 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
     v /= 1 + (before - after) / (v * curvature)
     both = np.empty((2, bases, rows))  # p(v) and eta p(v)^2, so that one call adds up both
     q, z = both
-    left = None  # rows that have not converged
+    left = None  # which rows have not converged; None while none has
     for _ in range(MOST):
         np.add(g, v, out=q)
         np.divide(w, q, out=q)
@@ -78,9 +79,11 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
         if left is not None:
             x *= left
         v /= 1 + x
-        left = np.abs(x) > SMALL
-        if not np.logical_or.reduce(left):
+        going = np.abs(x) > SMALL
+        found = going.tobytes()  # quicker to search than an array
+        if TRUE not in found:
             break
+        left = going if FALSE in found else None
     np.add(g, v, out=q)
     np.divide(w, q, out=q)
     q *= 1 / summed(q)
@@ -207,7 +210,7 @@ def _mixture_arrays(p: Any, gamma: Any, threshold: Any) -> Any:
         return mixture.loops(p, gamma, threshold)
     found = (1 - gamma) * p
     found += gamma / len(p)
-    return found, bool((found < threshold).any())
+    return found, TRUE in (found < threshold).tobytes()
 
 
 @kernel(_mixture_arrays)

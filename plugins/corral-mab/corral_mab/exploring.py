@@ -26,11 +26,9 @@ def rates(c: Any, played: Any, rows: Any) -> Any:
 
 def _explored_arrays(uniform: Any, rate: Any, greedy: Any, arms: Any) -> Any:
     share = uniform / np.minimum(rate, 1.0)
-    found = (np.minimum(share, 1.0) * arms).astype(np.intp)
-    found -= greedy  # products in place of branches, which would often be mispredicted
-    found *= share < 1.0
-    found += greedy
-    return found
+    found = share * arms
+    np.copyto(found, greedy, where=share >= 1.0)
+    return found.astype(np.intp)
 
 
 @kernel(_explored_arrays)
