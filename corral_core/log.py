@@ -30,7 +30,7 @@ class Log:
         self.length = np.zeros(rows, dtype=np.int64)
         self._room = np.zeros(rows, dtype=np.int64)  # how many entries fit in the pages of a row
         self._base = np.zeros((0, rows), dtype=np.int64)  # address of page k minus its first entry's number; -1: none
-        self._page_of = np.zeros(0, dtype=np.intp)  # the page of an entry
+        self._page_of = np.zeros(0, dtype=np.int8)  # the page of an entry
         self._used = 0
         self._columns: dict[str, Array] = {}
         self._like = Rows()
@@ -123,7 +123,7 @@ class Log:
         sizes = np.where(length > first[:, None], size[:, None], 0)
         begin = (np.cumsum(sizes) - sizes.reshape(-1)).reshape(sizes.shape)
         log._base = np.where(sizes > 0, begin - first[:, None], -1)
-        log._page_of = np.repeat(number, size)
+        log._page_of = np.repeat(number.astype(np.int8), size)
         log._used = int(sizes.sum())
         log.length = length.astype(np.int64)
         log._entry, log._like = type(like), like.replace()
@@ -134,6 +134,7 @@ class Log:
             log._columns[name] = np.zeros((log._used, *values.shape[1:]), dtype=values.dtype)
             log._columns[name][address] = values
         log._room = sizes.sum(axis=0)
+        log._note_kinds()
         return log
 
     @classmethod
@@ -152,6 +153,9 @@ class Log:
                 self._columns[name] = np.empty((0, *value.shape[1:]), dtype=value.dtype)
             elif not isinstance(value, Log):
                 raise TypeError(f"an entry may hold only arrays and logs; {type(entries).__name__}.{name} is neither")
+        self._note_kinds()
+
+    def _note_kinds(self) -> None:
         self.is_plain = all(column.dtype != object for column in self._columns.values())
 
     def _at(self, address: Array) -> Any:
@@ -170,7 +174,7 @@ class Log:
         if pages > len(self._base):
             missing = np.full((pages - len(self._base), self.rows), -1)
             self._base = np.concatenate([self._base, missing])
-            self._page_of = np.repeat(np.arange(pages), self.FIRST << np.arange(pages))
+            self._page_of = np.repeat(np.arange(pages, dtype=np.int8), self.FIRST << np.arange(pages))
         size = np.left_shift(np.int64(self.FIRST), page.astype(np.int64))
         end = self._used + np.cumsum(size)
         self._base[page, those] = end - size - room

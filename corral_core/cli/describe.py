@@ -111,6 +111,7 @@ def parameter_rows(cls: Any) -> list[tuple[str, str, str]]:
     import attrs
 
     from corral_core.parsing import parameters
+    from corral_core.protocols.parameters import is_knob
 
     rows = []
     for field in parameters(cls):
@@ -122,7 +123,7 @@ def parameter_rows(cls: Any) -> list[tuple[str, str, str]]:
         meaning = field.metadata.get("help", "")
         if get_origin(field.type) is Literal:
             meaning = f"{' or '.join(map(str, get_args(field.type)))}: {meaning}"
-        rows.append((field.name, default, meaning + (" (a knob)" if "knob" in field.metadata else "")))
+        rows.append((field.name, default, meaning + (" (a knob)" if is_knob(cls, field) else "")))
     return rows
 
 

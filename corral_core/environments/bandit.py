@@ -37,8 +37,8 @@ class Bandit(Environment):
 
 
 def chosen(values: Array, action: Array) -> Array:
-    """The value of each row's action, from (rows, arms) values."""
-    found: Array = picked(values, action)
+    """The value of each row's action, from (rows, arms) values, or from (1, arms) values that all rows share."""
+    found: Array = values[0, action] if len(values) == 1 else picked(values, action)
     return found
 
 

@@ -1,6 +1,7 @@
 """The core's hot loops, each in numpy and for numba, with the same bits.
 
 twins         what a kernel is, and which of its twins plays
+caching       what numba compiled, and what to do if it cannot be read
 compiling     saying once that kernels are compiled
 sums          sums that numpy adds up in the order of a loop
 draw          a base per row, by weights

@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from corral_core.kernels.ranges import in_range
 from corral_core.kernels.sums import summed
 from corral_core.kernels.twins import kernel
 
-NO_PLACE = "there is no such state or action"
+NO_PLACE = "there is no such world, stage, state or action"
 
 
 def _stepped_arrays(
     cumulative: Any, reward: Any, following: Any, ends: Any, stage: Any, state: Any, action: Any, uniform: Any
 ) -> Any:
-    worlds, _, states, actions, outcomes = cumulative.shape
+    worlds, stages, states, actions, outcomes = cumulative.shape
+    if worlds not in (1, len(state)) or not 0 <= stage < stages:
+        raise ValueError(NO_PLACE)
     pair = np.ravel_multi_index((state, action), (states, actions))
     if worlds > 1:
         pair += np.arange(0, cumulative[..., 0].size, cumulative[0, ..., 0].size)
@@ -43,7 +46,9 @@ def stepped(
     The outcome of a state and an action is k if k of their cumulative probabilities are at most u.
     """
     rows = len(state)
-    worlds, _, states, actions, outcomes = cumulative.shape
+    worlds, stages, states, actions, outcomes = cumulative.shape
+    if (worlds != 1 and worlds != rows) or not 0 <= stage < stages:
+        raise ValueError(NO_PLACE)
     to, paid = np.empty(rows, np.intp), np.empty(rows)
     over = None if ends is None else np.empty(rows, np.bool_)
     for row in range(rows):
@@ -62,6 +67,10 @@ def stepped(
 
 def _regret_arrays(optimal: Any, state: Any, action: Any, alive: Any) -> Any:
     worlds, stages, states, actions = optimal.shape
+    rows, steps = state.shape
+    inside = in_range(state.reshape(-1), 0, states - 1) and in_range(action.reshape(-1), 0, actions - 1)
+    if worlds not in (1, rows) or steps > stages or not inside:
+        raise ValueError(NO_PLACE)
     place = state.T + states * np.arange(state.shape[1])[:, None]
     if worlds > 1:
         place += np.arange(0, worlds * stages * states, stages * states)
@@ -74,15 +83,19 @@ def _regret_arrays(optimal: Any, state: Any, action: Any, alive: Any) -> Any:
 def episode_regret(optimal: Any, state: Any, action: Any, alive: Any) -> Any:
     """The sum over the steps, (rows, steps), of max_a' Q*_h(s, a') - Q*_h(s, a), while alive."""
     rows, steps = state.shape
-    worlds, _, _, actions = optimal.shape
+    worlds, stages, states, actions = optimal.shape
+    if (worlds != 1 and worlds != rows) or steps > stages:
+        raise ValueError(NO_PLACE)
     regret = np.zeros(rows)
     for row in range(rows):
         world = row if worlds > 1 else 0
         for stage in range(steps):
+            s, a = state[row, stage], action[row, stage]
+            if not (0 <= s < states and 0 <= a < actions):
+                raise ValueError(NO_PLACE)
             if alive[row, stage]:
-                s = state[row, stage]
                 best = optimal[world, stage, s, 0]
                 for other in range(1, actions):
                     best = max(best, optimal[world, stage, s, other])
-                regret[row] += best - optimal[world, stage, s, action[row, stage]]
+                regret[row] += best - optimal[world, stage, s, a]
     return regret

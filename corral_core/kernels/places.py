@@ -8,6 +8,8 @@ import numpy as np
 
 from corral_core.kernels.twins import kernel
 
+NO_PLACE = "there is no such row or column"
+
 
 def _count_arrays(counts: Any, at: Any) -> None:
     counts[at] += 1
@@ -21,14 +23,21 @@ def count(counts: Any, at: Any) -> None:
 
 
 def _picked_arrays(values: Any, column: Any) -> Any:
-    rows, columns = values.shape
-    return values.take(np.arange(0, rows * columns, columns) + column)
+    return values[np.arange(len(column)), column]
 
 
 @kernel(_picked_arrays)
 def picked(values: Any, column: Any) -> Any:
-    """The value of each row at its own column, from (rows, columns) values."""
+    """The value of each row at its own column, from (rows, columns) values.
+
+    Raises an IndexError if there is no such row or column.
+    """
+    rows, columns = values.shape
+    if len(column) > rows:
+        raise IndexError(NO_PLACE)
     found = np.empty(len(column), values.dtype)
     for row in range(len(column)):
+        if not -columns <= column[row] < columns:
+            raise IndexError(NO_PLACE)
         found[row] = values[row, column[row]]
     return found

@@ -12,19 +12,23 @@ LEAST = float(np.nextafter(0.0, 1.0))  # the smallest probability of a choice
 ROUNDING = 1e-6  # by which probabilities may miss one
 MOST = 1 + ROUNDING
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+LARGEST = {1: 2**7 - 1, 2: 2**15 - 1, 4: 2**31 - 1, 8: 2**63 - 1}  # of signed numbers
 
 
 def in_range(values: Any, least: Any, most: Any) -> bool:
     """Whether least <= value <= most for every value of an array with one axis; NaN is in no range."""
     if values.size < 2:  # quicker than any kernel
         return not values.size or bool(least <= values.item() <= most)
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
     found: bool = within(values, least, most)
     return found
 
 
 def _arrays(values: Any, least: Any, most: Any) -> Any:
-    if least == 0 and values.dtype.kind == "i":  # as unsigned numbers, negative ones are the largest
-        return bool(np.maximum.reduce(values.view(UNSIGNED[values.dtype.itemsize])) <= most)
+    dtype = values.dtype
+    if least == 0 and dtype.kind == "i" and most <= LARGEST[dtype.itemsize]:  # then negative ones are above it
+        return bool(np.maximum.reduce(values.view(UNSIGNED[dtype.itemsize])) <= most)
     return bool(np.minimum.reduce(values) >= least and np.maximum.reduce(values) <= most)
 
 

@@ -25,6 +25,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from corral_core.errors import CorralError, reason, shortened
+from corral_core.kernels.caching import ForgivingCache
 
 VARIABLE = "CORRAL_KERNELS"
 CHOICES = ("numpy", "numba")
@@ -63,6 +64,8 @@ class Kernel:
                 self._compiled = njit(cache=True, error_model="numpy")(self.loops)
             except RuntimeError:  # there is no folder for the cache
                 self._compiled = njit(error_model="numpy")(self.loops)
+            if hasattr(self._compiled, "_cache"):
+                self._compiled._cache = ForgivingCache(self._compiled._cache)
         return self._compiled
 
 
@@ -118,8 +121,13 @@ def wish() -> str:
 
 
 def described() -> str:
-    """Which kernels play here, with their version, without importing them: "numba 0.68.1"."""
-    if (_bound or wish() or ("numba" if is_installed() else "numpy")) == "numpy":
+    """Which kernels play here, with their version, without importing them: "numba 0.68.1".
+
+    Before the first selection it is not known whether numba can be imported; it is taken to be.
+    """
+    disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    usual = "numba" if is_installed() and not disabled else "numpy"
+    if (_bound or wish() or usual) == "numpy":
         return "numpy"
     try:
         return f"numba {version('numba')}"

@@ -11,7 +11,8 @@ from corral_core.rows import Array
 
 def draw(weights: Array, rng: Generator) -> tuple[Array, Array]:
     """One base per row, drawn in proportion to (bases, rows) weights, and its probability."""
-    found: tuple[Array, Array] = kernel.draw(weights, rng.random(weights.shape[1]))
+    shares = np.ascontiguousarray(weights, dtype=np.float64)
+    found: tuple[Array, Array] = kernel.draw(shares, rng.random(shares.shape[1]))
     return found
 
 

@@ -52,7 +52,7 @@ class Replay:
         return self._log.get(learners, self._serving.draw(learners, uniform).entry)
 
     def get(self, learners: Array, play: Array) -> Any:
-        """The policy of this play (from 0) of each learner."""
+        """The policy of this play (from 0) of each learner; tests look at the past with it."""
         if self._serving is not None:
             play = self._serving.column("entry", learners, play)
         return self._log.get(learners, play)
@@ -68,9 +68,12 @@ class Replay:
         return {"plays": self.plays, "log": self._log, "serving": self._serving}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Continue with what another store `saved`."""
-        self.plays, self._log, self._serving = saved["plays"], saved["log"], saved["serving"]
-        (self._log if self._serving is None else self._serving).length = self.plays
+        """Continue with what another store `saved`; a ValueError if it contradicts itself."""
+        plays, log, serving = saved["plays"], saved["log"], saved["serving"]
+        if not np.array_equal(plays, (log if serving is None else serving).length):
+            raise ValueError("a learner has other plays than policies")
+        self.plays, self._log, self._serving = plays, log, serving
+        (log if serving is None else serving).length = plays
 
 
 class _Entry(Rows):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Hashable
 from typing import Any, ClassVar, Self, TypeVar
 
 import attrs
@@ -44,6 +45,7 @@ class Base(Named):
     renews: ClassVar[bool] = False  # has `renew`, so that arms may be replaced by new ones
     saves: ClassVar[bool] = True  # its state can be saved; false if it is made of Python objects that cannot
     deterministic: ClassVar[bool] = False  # `act` draws nothing, not even to break ties
+    more_knobs: ClassVar[tuple[str, ...]] = ()  # names of inherited fields that are knobs in this class
 
     claimed: tuple[Term, ...] | None = attrs.field(
         default=None, kw_only=True, repr=False, metadata={"hidden": True, "claimed": True}
@@ -83,6 +85,11 @@ class Base(Named):
             return None
         action = action_of(self.act(policy, observation, None))  # type: ignore[arg-type]
         return np.asarray(np.arange(arms) == action[:, None], dtype=np.float64)
+
+    @property
+    def kinship(self) -> Hashable:
+        """What kin have in common besides all fields that are no knobs, such as the size of their arrays."""
+        return None
 
     @property
     def rarely_changes(self) -> bool:

@@ -31,9 +31,15 @@ def fitted(*, help: str, validator: Any = None, knob: bool = False, hidden: bool
     return attrs.field(default=None, validator=validator, metadata=metadata)
 
 
+def is_knob(cls: type, field: Any) -> bool:
+    """Whether a field is a knob of this class."""
+    return "knob" in field.metadata or field.name in getattr(cls, "more_knobs", ())
+
+
 def knobs(base: Any) -> dict[str, Any]:
     """The values of a base's knobs."""
-    return {field.name: getattr(base, field.name) for field in attrs.fields(type(base)) if "knob" in field.metadata}
+    cls = type(base)
+    return {field.name: getattr(base, field.name) for field in attrs.fields(cls) if is_knob(cls, field)}
 
 
 def fitted_names(base: Any) -> list[str]:
@@ -43,10 +49,11 @@ def fitted_names(base: Any) -> list[str]:
 
 def kin(one: Any, other: Any) -> bool:
     """Whether two bases differ only in their knobs, so that they can advance as one block of rows."""
-    if type(one) is not type(other):
+    cls = type(one)
+    if cls is not type(other) or getattr(one, "kinship", None) != getattr(other, "kinship", None):
         return False
-    free = {"knob", "claimed"}  # what a user claims about a base does not change how it plays
-    fixed = [field.name for field in attrs.fields(type(one)) if not free & field.metadata.keys()]
+    fields = [field for field in attrs.fields(cls) if not is_knob(cls, field)]
+    fixed = [field.name for field in fields if "claimed" not in field.metadata]  # a claim does not change any play
     return all(_same(getattr(one, name), getattr(other, name)) for name in fixed)
 
 

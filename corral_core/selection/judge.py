@@ -159,7 +159,7 @@ class MetaJudge(Judge):
         scaled = reward if self._is_unit else (reward - self._low) / self._span
         if self._base_test is not None:
             compared = self._base_test.compared(scaled)
-            compared = compared if step else -compared
+            compared = +compared if step else -compared  # a copy
             turn.difference = compared if turn.difference is None else turn.difference + compared
             if turn.told == len(self._weights):
                 self._drop(self._base_test.broken(turn, self.restarts))
@@ -167,9 +167,7 @@ class MetaJudge(Judge):
             return self._told_step(turn, step, scaled)
         if not weight:
             return None
-        gain = clipped(scaled, self._clip)
-        if weight != 1:
-            gain = weight * gain
+        gain = weight * clipped(scaled, self._clip)  # a copy, which a meta may change
         turn.gain = gain if turn.gain is None else turn.gain + gain
         turn.unpaid -= 1
         return self._update(turn, turn.gain) if turn.unpaid == 0 else None

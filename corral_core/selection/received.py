@@ -7,7 +7,7 @@ row's axis.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from corral_core.selection.round import Ticket
 from corral_core.selection.validation import array_kind, is_array, kind
 
 FINITE = float(np.finfo(np.float64).max)
+KNOWN = "?bhilqfd"  # the types that kernels know: truth values, signed whole numbers, single and double precision
+R = TypeVar("R", bound=Rows)
 
 
 def observation_of(observation: Any, problem: Problem, rows: int) -> Observation:
@@ -40,7 +42,16 @@ def observation_of(observation: Any, problem: Problem, rows: int) -> Observation
         _check_numbers(seen.stage, "the stage", problem.stages, (rows,))
         if seen.alive is not None and not is_array(seen.alive, "b", rows, 1):
             raise CorralError(f"alive must be booleans of shape ({rows},), not {array_kind(seen.alive)}")
-    return seen
+    return _usual(seen)
+
+
+def _usual(record: R) -> R:
+    """The record with numbers of the types that kernels know; others, such as half precision, are converted."""
+    found = {}
+    for name, value in record._values():
+        if value.dtype.char not in KNOWN or not value.dtype.isnative:
+            found[name] = value.astype(np.float64 if value.dtype.kind == "f" else np.intp)
+    return record.replace(**found) if found else record
 
 
 def _with_rows(observation: Observation, problem: Problem) -> Observation:
@@ -164,7 +175,7 @@ def trajectory_of(experience: Any, problem: Problem, rows: int) -> Trajectory:
         raise CorralError(
             f"reward of a Trajectory must be finite numbers of shape {alive.shape}, not {array_kind(reward)}"
         )
-    return experience
+    return _usual(experience)
 
 
 def _check_numbers(value: Any, what: str, count: int | None, shape: tuple[int, ...]) -> None:

@@ -31,7 +31,7 @@ from corral_core.selection.described import check_same, described
 from corral_core.selection.options import Options
 from corral_core.selection.packing import Packer, Unpacker
 
-FORMAT = 1
+FORMAT = 2
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 T = TypeVar("T", bound=Any)
 HEADER = "corral"  # the array that holds the JSON

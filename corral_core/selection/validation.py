@@ -26,7 +26,10 @@ def actions_in(decision: Any, base: Base, problem: Problem, observation: Observa
 
 
 def actions_like(decision: Any, base: Base, problem: Problem, rows: int) -> Array:
-    """The actions in what `act` returned, one per row, of the right kind; `check_available` checks what they are."""
+    """The actions in what `act` returned, one per row, of the right kind; `check_available` checks what they are.
+
+    Numbers without a sign or in the byte order of another machine become usual ones, as kernels know only those.
+    """
     actions = decision if isinstance(decision, np.ndarray) else getattr(decision, "action", None)
     if not isinstance(actions, np.ndarray):
         raise CorralError(f"{base.name}: act must return an array, or Rows with action, not {kind(decision)}")
@@ -42,16 +45,17 @@ def actions_like(decision: Any, base: Base, problem: Problem, rows: int) -> Arra
         raise CorralError(
             f"{base.name}: act must return whole numbers of shape ({rows},), not {actions.dtype} of {actions.shape}"
         )
-    return actions
+    return actions if actions.dtype.kind == "i" and actions.dtype.isnative else actions.astype(np.intp)
 
 
 def are_available(actions: Array, problem: Problem, observation: Observation) -> bool:
     """Whether these actions, of the right kind, are finite or among the arms that are available."""
     if problem.actions != "finite":
         return bool(np.isfinite(actions).all())
-    if problem.arms is not None and not in_range(actions, 0, problem.arms - 1):
-        return False
     mask = observation.mask
+    arms = problem.arms if mask is None else mask.shape[1]
+    if arms is not None and not in_range(actions, 0, arms - 1):
+        return False
     return mask is None or bool(mask[np.arange(len(actions)), actions].all())
 
 
@@ -61,10 +65,11 @@ def check_available(actions: Array, base: Base, problem: Problem, observation: O
         if not np.isfinite(actions).all():
             raise CorralError(f"{base.name}: act returned an action that is not finite")
         return
-    if problem.arms is not None and not in_range(actions, 0, problem.arms - 1):
-        wrong = actions[(actions < 0) | (actions >= problem.arms)][0]
-        raise CorralError(f"{base.name}: act returned arm {wrong}; {problem.environment} has 0 to {problem.arms - 1}")
     mask = observation.mask
+    arms = problem.arms if mask is None else mask.shape[1]
+    if arms is not None and not in_range(actions, 0, arms - 1):
+        wrong = actions[(actions < 0) | (actions >= arms)][0]
+        raise CorralError(f"{base.name}: act returned arm {wrong}; {problem.environment} has 0 to {arms - 1}")
     if mask is not None and not mask[np.arange(len(actions)), actions].all():
         raise CorralError(f"{base.name}: act returned an arm that the mask excludes")
 
@@ -76,11 +81,13 @@ def choice_of(meta: Meta, choice: Any, bases: int, rows: int) -> tuple[Array, Ar
     chosen, probability = choice
     if not isinstance(chosen, np.ndarray) or chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
         raise CorralError(f"{meta.name}: choose must return one whole number per row, of shape ({rows},)")
+    chosen = np.asarray(chosen, dtype=np.intp)
     if probability is None:
         if meta.feedback == "importance-weighted":
             raise CorralError(f"{meta.name}: importance-weighted feedback needs the probabilities of choices, not None")
         fits = in_range(chosen, 0, bases - 1)
     elif is_array(probability, "f", rows, 1):
+        probability = np.asarray(probability, dtype=np.float64)
         fits = are_choices(chosen, probability, bases)
     else:
         wanted = f"one probability per row, of shape ({rows},), or None"

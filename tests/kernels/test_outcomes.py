@@ -75,6 +75,25 @@ def test_no_table_is_read_where_it_has_nothing(state: int, action: int) -> None:
             step(cumulative, reward, following, ends, 0, *at)
 
 
+@pytest.mark.parametrize(("worlds", "stage"), [(2, 0), (4, 0), (3, STAGES), (3, -1), (1, 50)])
+def test_no_world_or_stage_is_read_that_there_is_not(worlds: int, stage: int) -> None:
+    table = model(np.random.default_rng(1), worlds, STAGES, 1)
+    for step in (stepped.arrays, stepped.loops):
+        with pytest.raises(ValueError, match="there is no such world, stage"):
+            step(*table, stage, np.zeros(3, np.intp), np.zeros(3, np.intp), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("worlds", "steps", "state", "action"),
+    [(2, 1, 0, 0), (1, STAGES + 1, 0, 0), (1, 1, STATES, 0), (1, 1, -1, 0), (1, 1, 0, ACTIONS), (1, 1, 0, -1)],
+)
+def test_no_regret_is_read_that_there_is_not(worlds: int, steps: int, state: int, action: int) -> None:
+    optimal, shape = np.zeros((worlds, STAGES, STATES, ACTIONS)), (3, steps)
+    for regret in (episode_regret.arrays, episode_regret.loops):
+        with pytest.raises(ValueError, match="there is no such world, stage"):
+            regret(optimal, np.full(shape, state), np.full(shape, action), np.ones(shape, np.bool_))
+
+
 def gaps(optimal: Array, state: Array, action: Array, alive: Array) -> Array:
     """By plain indexing."""
     found = np.zeros(len(state))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from corral_core.kernels.pages import addresses, appended, drawn
+from corral_core.kernels.twins import is_installed
 from corral_core.testing import same_bits
 
 ROWS = (1, 2, 3, 17, 48, 512)
@@ -83,3 +84,21 @@ def test_a_row_without_room(rows: int) -> None:
         assert nowhere is None and (given[3] == there).all()
         found, given = same_bits(appended, base, PAGE_OF, room, there, everyone[everyone != row])
         assert len(found) == rows - 1 and given[3].sum() == there.sum() + rows - 1
+
+
+@pytest.mark.parametrize(("row", "entry"), [(3, 0), (-1, 0), (0, len(PAGE_OF)), (0, 10**9), (10**9, 0)])
+def test_no_entry_is_read_where_there_is_none(row: int, entry: int) -> None:
+    """Compiled loops would read any memory."""
+    base, _ = arena(3)
+    rows = np.array([0, row])
+    for twin in (addresses.loops, *([addresses.compiled] if is_installed() else [])):
+        with pytest.raises(IndexError):
+            twin(base, PAGE_OF, rows, np.array([0, entry]))
+    length = np.full(3, entry + 1)
+    for twin in (drawn.loops, *([drawn.compiled] if is_installed() else [])):
+        with pytest.raises(IndexError):
+            twin(base, PAGE_OF, rows, length, np.full(2, np.nextafter(1.0, 0.0)))
+    if not 0 <= row < 3:
+        for twin in (appended.loops, *([appended.compiled] if is_installed() else [])):
+            with pytest.raises(IndexError):
+                twin(base, PAGE_OF, np.full(3, 9), np.zeros(3, np.int64), rows)

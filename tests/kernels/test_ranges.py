@@ -62,3 +62,15 @@ def test_choices(rows: int) -> None:
             there, shares = chosen.copy(), probability.copy()
             there[place], shares[place] = base, p
             assert same_bits(are_choices, there, shares, 3)[0] == fits
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("most", [250, 2**31, 2**63 - 1, np.inf])
+def test_negative_numbers_below_a_limit_that_the_type_cannot_hold(kind: type, most: float) -> None:
+    assert both(np.array([1, 0, 3], kind), 0, most)
+    assert not both(np.array([1, -7, 3], kind), 0, most)
+
+
+def test_the_byte_order_of_another_machine() -> None:
+    values = np.array([1, 2, 300], np.dtype(np.int32).newbyteorder())
+    assert in_range(values, 0, 300) and not in_range(values, 0, 299) and not in_range(-values, 0, 300)

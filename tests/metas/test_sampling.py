@@ -105,3 +105,13 @@ def test_rates() -> None:
         str(refused.value).endswith('...": it has 1,000,000 characters, more than 200')
         and len(str(refused.value)) < 240
     )
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.int64, np.float16, np.float32])
+@pytest.mark.parametrize("rows", [1, 127, 128, 512])
+def test_weights_of_any_type(kind: type, rows: int) -> None:
+    """What is active may be handed over as it is, for a uniform choice."""
+    weights = np.ones((5, rows), kind)
+    found, probability = draw(weights, np.random.default_rng(1))
+    wanted, _ = draw(weights.astype(np.float64), np.random.default_rng(1))
+    assert (found == wanted).all() and probability.dtype == np.float64 and (probability == 0.2).all()

@@ -45,6 +45,23 @@ def test_kin_differ_in_knobs_alone() -> None:
     assert not kin(Animal(size=2), Animal(size=2.0)), "of another type"  # type: ignore[arg-type]
 
 
+@attrs.frozen(eq=False)
+class Goat(Animal):
+    """Of any size, but kin only up to size 9 or above."""
+
+    more_knobs: ClassVar[tuple[str, ...]] = ("size",)
+
+    @property
+    def kinship(self) -> bool:
+        return self.size > 9
+
+
+def test_inherited_fields_may_be_knobs() -> None:
+    assert list(knobs(Goat())) == ["rate", "size", "delta"] and "size" not in knobs(Animal())
+    assert kin(Goat(size=2), Goat(size=9)) and kin(Goat(size=10), Goat(size=11))
+    assert not kin(Goat(size=9), Goat(size=10)), "they have nothing in common"
+
+
 def test_arrays_are_compared_as_a_whole() -> None:
     ones = Animal(weights=np.ones(2))
     assert kin(ones, Animal(weights=np.ones(2)))

@@ -118,6 +118,39 @@ def test_the_base_test_drops_in_the_first_round_beyond_its_threshold(
     assert rounds_tested(chosen)[~chosen.active].tolist() == [rounds[beyond.argmax()]]
 
 
+def test_the_base_test_keeps_no_array_of_the_caller() -> None:
+    """A buffer that is used again for every reward gives what fresh arrays give, if step two is told first."""
+
+    def excess(fresh: bool) -> Array:
+        chosen = selection([Claims(), Claims(10**8)], Uniform(), rows=2, options=Options(base_test=True))
+        buffer = np.zeros(2)
+        for _ in range(4):
+            tickets = [chosen.ask()[1] for _ in range(2)]
+            for ticket, reward in zip(reversed(tickets), (0.75, 0.25), strict=True):
+                buffer[:] = reward
+                chosen.tell(ticket, buffer.copy() if fresh else buffer)
+        assert isinstance(chosen.judge, MetaJudge) and chosen.judge._base_test is not None
+        return chosen.judge._base_test._excess
+
+    assert excess(fresh=True).sum() == 4 * 2 * 0.5
+    assert (excess(fresh=False) == excess(fresh=True)).all()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_meta_may_change_the_gain_that_it_is_told(rows: int) -> None:
+    @attrs.frozen
+    class Greedy(Uniform):
+        name = "greedy"
+
+        def update(self, state, chosen, probability, gain, active):
+            gain -= 0.5
+
+    chosen, reward = selection([Claims()], Greedy(), rows=rows, options=PRESETS["practice"]), np.ones(rows)
+    _, ticket = chosen.ask()
+    chosen.tell(ticket, reward)
+    assert (reward == 1).all()
+
+
 @pytest.mark.parametrize("order", ["in order", "step two first", "last round first"])
 def test_the_base_test_counts_whole_rounds_whenever_they_are_told(order: str) -> None:
     """Rewards that do not differ between the steps are no evidence, in whatever order they are told."""

@@ -329,3 +329,34 @@ def test_the_state_of_one_row_may_be_a_number() -> None:
     select.ask(Observation(state=[1], stage=1), ticket)
     with pytest.raises(CorralError, match="the state must be from 0 to 2, not 3"):
         select.ask(Observation(state=3, stage=1), ticket)
+
+
+def other_types(array: np.ndarray) -> list[np.ndarray]:
+    """The same numbers in types that compiled kernels do not know."""
+    if array.dtype.kind == "f":
+        return [array.astype(kind) for kind in (np.float16, np.longdouble, array.dtype.newbyteorder())]
+    return [array.astype(kind) for kind in (np.uint8, np.uint64, np.dtype(np.int32).newbyteorder())]
+
+
+def test_features_of_any_kind_of_number() -> None:
+    """Half precision, or the byte order of another machine, is played as double precision."""
+    problem = attrs.evolve(CONTEXTS, masked=False)
+    features = np.random.default_rng(5).integers(-8, 8, (4, 3, 2)) / 8
+    for other in other_types(features):
+        usual, unusual = (selection([LinUcb(), LinUcb(dimension=1)], Corral(eta=0.2), problem=problem) for _ in "12")
+        for _ in range(5):
+            pairs = [each.ask(Observation(seen)) for each, seen in ((usual, features), (unusual, other))]
+            assert (pairs[0][0] == pairs[1][0]).all()
+            for each, (_, ticket) in zip((usual, unusual), pairs, strict=True):
+                each.tell(ticket, np.arange(4.0))
+
+
+def test_states_of_any_kind_of_number() -> None:
+    state, stage = np.array([0, 1, 2, 0]), np.array([0, 0, 0, 0])
+    for kind in range(3):
+        select = selection([Psrl()], None, problem=EPISODES)
+        seen = Observation(state=other_types(state)[kind], stage=other_types(stage)[kind])
+        _, ticket = select.ask(seen)
+        whole = path()
+        told = {name: other_types(getattr(whole, name))[kind] for name in ("state", "next_state", "reward")}
+        select.tell(ticket, np.zeros(4), path(**told))

@@ -88,7 +88,7 @@ def test_rounds_and_logs_are_shared_again(tmp_path: Path) -> None:
     player = loaded.blocks[0].player
     history = player.state.history
     assert one.policies[0].history is history
-    assert player.replay.get(np.array([0]), np.array([0])).history is history
+    assert player.replay.draw(np.array([0]), np.random.default_rng(0)).history is history
     for made in (chosen, loaded):
         made.tell(1 + first.number, np.ones(2))
         made.tell(first.number, np.zeros(2))
@@ -260,9 +260,9 @@ def test_damaged_files_and_other_formats_are_named(tmp_path: Path, monkeypatch: 
         assert (loaded.probabilities == chosen.probabilities).all()
     with pytest.raises(CorralError, match="cannot be read: No such file"):
         remade(tmp_path / "nowhere.npz")
-    monkeypatch.setattr("corral_core.selection.saving.FORMAT", 2)
+    monkeypatch.setattr("corral_core.selection.saving.FORMAT", 3)
     path.write_bytes(content)
-    with pytest.raises(CorralError, match="has format 1, but this version of Corral reads format 2"):
+    with pytest.raises(CorralError, match="has format 2, but this version of Corral reads format 3"):
         remade(path)
 
 

@@ -101,6 +101,25 @@ def test_an_arm_that_is_masked() -> None:
         chosen.ask(Observation(mask=mask))
 
 
+def test_an_arm_beyond_the_mask_if_the_number_of_arms_is_unknown() -> None:
+    """The base is named; an arm that is there may be of any type."""
+
+    @attrs.frozen
+    class Beyond(LinUcb):
+        name = "beyond"
+        arm: int = 7
+
+        def act(self, policy, observation, rng):
+            return np.full(len(policy), self.arm, dtype=np.uint64)
+
+    problem = attrs.evolve(PROBLEM, arms=None, dimension=2, changing=True, masked=True)
+    seen = Observation(np.ones((4, 3, 2)), np.ones((4, 3), dtype=bool))
+    with pytest.raises(CorralError, match="beyond: act returned arm 7; the shop has 0 to 2"):
+        selection(Beyond(), problem=problem).ask(seen)
+    actions, _ = selection(Beyond(arm=2), problem=problem).ask(seen)
+    assert actions.tolist() == [2] * 4 and actions.dtype == np.intp
+
+
 @pytest.mark.parametrize(
     ("choice", "sentence"),
     [
@@ -118,6 +137,7 @@ def test_an_arm_that_is_masked() -> None:
         ((np.zeros(4, dtype=int), ["x"] * 4), r"one probability per row, of shape \(4,\), or None, not list"),
         ((np.zeros(4, dtype=int), np.array([1, 1, np.nan, 1])), "probabilities above 0 and at most 1, not nan"),
         ((np.zeros(4, dtype=int), np.array([1, 0.0, 1, 1])), "probabilities above 0 and at most 1, not 0"),
+        ((np.zeros(4, dtype=int), np.array([1, 0, 1, 1], np.float32)), "probabilities above 0 and at most 1, not 0"),
     ],
 )
 def test_choices_that_are_none(choice, sentence: str) -> None:

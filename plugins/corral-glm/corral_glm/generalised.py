@@ -7,7 +7,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 from attrs.validators import and_, ge, gt, le, optional
-from corral_kit.linear.featured import MODERATE, Linear
+from corral_kit.linear.featured import Linear
 
 from corral_core import Array, CorralError, Problem, parameter
 from corral_glm.estimates import logged_bytes
@@ -30,8 +30,6 @@ class Generalised(Linear):
         help="kappa, smallest slope of mu that matters (default: that on |z| <= L (S + 1), or 1 if that is smaller)",
         validator=optional(and_(ge(LEAST), le(1e9))),
     )
-    penalty: float = parameter(1.0, help="lambda of the ridge regression", validator=and_(ge(1e-9), le(1e9)))
-    norm: float = parameter(1.0, help="upper bound S on the norm of theta; kappa follows from it", validator=MODERATE)
     length: float = parameter(1.0, help="bound L on the norm of an arm's features", validator=and_(gt(0), le(1e9)))
 
     def resolve(self, problem: Problem) -> Self:

@@ -64,7 +64,7 @@ def _pulled_arrays(pulls: Any, total: Any, mean: Any, rows: Any, arm: Any, rewar
     if not in_range(arm, 0, pulls.shape[1] - 1):
         raise ValueError(STRANGE)
     at = rows * pulls.shape[1] + arm
-    n = pulls.take(at) + 1
+    n = pulls.take(at) + 1.0
     sums = total.take(at) + reward
     now = sums / n
     pulls.reshape(-1)[at] = n

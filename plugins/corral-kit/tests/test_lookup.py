@@ -57,3 +57,11 @@ def test_no_table_is_read_where_it_has_nothing(stage: int, state: int) -> None:
     for read in (drawn.arrays, drawn.loops):
         with pytest.raises(ValueError):
             read(bits, np.zeros(1), *at, np.zeros((1, 2)), 8)
+
+
+@pytest.mark.parametrize("actions", [3, 12])
+def test_a_table_without_any_best_action(actions: int) -> None:
+    """So it is where a value is not a number: the first action, and nothing beyond the table is read."""
+    bits, one = np.zeros((2, 1, 1, (actions + 7) // 8), np.uint8), np.zeros(2, np.intp)
+    for draw in (drawn.arrays, drawn.loops):
+        assert draw(bits, np.zeros(2), one, one, np.full((2, 2), 0.9), actions).tolist() == [0, 0]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from corral_kit.linear.rank_one import followed, noted, radii, updated
 
+from corral_core.kernels.twins import is_installed
 from corral_core.testing import bits, same_bits
 
 ROWS = [1, 2, 48, 512]
@@ -98,3 +99,13 @@ def test_radii(rows: int) -> None:
         found, _ = same_bits(radii, grown, confidence, 0.3, offset, scale, some)
         expected = scale[some] * (0.3 * np.sqrt(grown[some] + confidence[some]) + offset[some])
         assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("place", [4, -1, 10**9])
+def test_a_play_is_not_kept_where_there_is_no_room(place: int) -> None:
+    """A changed file may say so; compiled loops would write to any memory."""
+    recent, answers, filled, rows = np.zeros((2, 4, 3)), np.zeros((2, 4)), np.array([0, place]), np.arange(2)
+    arguments = (recent, answers, filled, np.zeros(2, np.int64), np.full(2, 1e8), rows, np.ones((2, 3)), np.ones(2))
+    for twin in (noted.loops, *([noted.compiled] if is_installed() else [])):
+        with pytest.raises(IndexError):
+            twin(*arguments, np.ones(2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corral_kit.linear.ridge import Ridge, learn, radius
+from corral_kit.linear.ridge import Ridge, learn, radius, recent_plays
 
 
 @pytest.mark.parametrize("d", [2, 6])
@@ -106,3 +106,12 @@ def test_the_radius_is_the_sources() -> None:
     found = radius(np.array([0.0, 3.0]), np.array([0.01, 0.1]), 0.5, 4.0, 1.5)
     expected = [0.5 * np.sqrt(2 * np.log(100)) + 3, 0.5 * np.sqrt(3 + 2 * np.log(10)) + 3]
     assert found == pytest.approx(expected, rel=1e-14)
+
+
+def test_recent_plays_take_little_memory() -> None:
+    """About a page of memory for all the regressions of a row, and at least twice the features of each."""
+    assert [recent_plays(d, 1) for d in (1, 2, 4, 8, 32, 200)] == [512, 512, 256, 128, 128, 400]
+    assert [recent_plays(2, regressions) for regressions in (2, 8, 50, 1000)] == [256, 64, 32, 32]
+    assert recent_plays(40, 50) == 80
+    several, one = Ridge.fresh((3, 50), 2, 1.0), Ridge.fresh(3, 2, 1.0)
+    assert several.nbytes < 10 * one.nbytes

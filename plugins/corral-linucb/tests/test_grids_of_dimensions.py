@@ -10,6 +10,7 @@ from corral_linucb import LinUcb, MisspecifiedLinUcb, QuadraticLinUcb
 from corral_linucb.bases.linucb import ROOMS
 
 from corral_core import Array, Base, Feedback, Problem
+from corral_core.protocols.parameters import kin
 from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows, group_kin
 
@@ -91,3 +92,23 @@ def test_features_beyond_its_own_change_nothing() -> None:
             base.learn(state, np.arange(4), Feedback(NOTHING, arm, reward), rng)
         found.append(state.arms)
     assert (found[0].width == found[1].width).all() and (found[0].mean == found[1].mean).all()
+
+
+def test_another_dimension_of_a_fitted_base_has_its_own_room() -> None:
+    base = LinUcb(dimension=5).resolve(FIXED)
+    larger = attrs.evolve(base, dimension=7)
+    assert (base.room, larger.room) == (6, 8)
+    assert not kin(base, larger) and kin(base, attrs.evolve(base, dimension=6))
+    assert LinUcb(1.0, 5).dimension == 5, "knobs of a subclass keep their places"
+
+
+@attrs.frozen
+class Waves(LinUcb):
+    """Features that are not zero where those of the arm are."""
+
+    def mapped(self, features: Array) -> Array:
+        return np.cos(features)
+
+
+def test_a_base_that_maps_its_features_has_no_room_to_spare() -> None:
+    assert groups([Waves(dimension=d) for d in (3, 4, 5)], FIXED) == [[3], [4], [5]]

@@ -11,6 +11,7 @@ import numpy as np
 from corral_kit.tabular.tabular import Steps
 
 from corral_core import Array, Rows
+from corral_core.kernels.ranges import in_range
 from corral_core.kernels.twins import kernel
 
 
@@ -43,8 +44,13 @@ class Counts(Rows):
         return self.reward / (self.taken + prior_reward), led / led.sum(axis=-1, keepdims=True)
 
 
+NO_OUTCOME = "there is no such outcome of a step"
+
+
 def _count_arrays(taken: Any, reward: Any, led: Any, at: Any, paid: Any, outcome: Any, last: Any) -> None:
     on = ~last
+    if not in_range(outcome[on], 0, led.shape[3] - 1):
+        raise ValueError(NO_OUTCOME)
     np.add.at(taken.reshape(-1), at, 1)
     np.add.at(reward.reshape(-1), at, paid)
     np.add.at(led.reshape(-1), at[on] * led.shape[3] + outcome[on], 1)
@@ -52,7 +58,13 @@ def _count_arrays(taken: Any, reward: Any, led: Any, at: Any, paid: Any, outcome
 
 @kernel(_count_arrays)
 def count(taken: Any, reward: Any, led: Any, at: Any, paid: Any, outcome: Any, last: Any) -> None:
-    """Count steps in arrays of `Counts` in C order, in place; `at` numbers the learner, state and action of a step."""
+    """Count steps in arrays of `Counts` in C order, in place; `at` numbers the learner, state and action of a step.
+
+    Raises a ValueError, and changes nothing, if there is no such outcome.
+    """
+    for step in range(len(at)):
+        if not (last[step] or 0 <= outcome[step] < led.shape[3]):
+            raise ValueError(NO_OUTCOME)
     times, sums, outcomes = taken.reshape(-1), reward.reshape(-1), led.reshape((-1, led.shape[3]))
     for step in range(len(at)):
         times[at[step]] += 1

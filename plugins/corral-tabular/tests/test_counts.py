@@ -44,3 +44,16 @@ def test_counts_are_those_of_a_loop_both_ways(rows: int, number: int) -> None:
         for name in Counts.names:
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
             np.testing.assert_array_equal(getattr(counts, name), getattr(wanted, name))
+
+
+@pytest.mark.parametrize("outcome", [OUTCOMES, -1, 10**11])
+def test_an_outcome_that_does_not_exist_is_not_counted(outcome: int) -> None:
+    """Unless it is that of the last step, which does not matter."""
+    one = np.zeros(1, np.intp)
+    for twin in (count.arrays, count.loops, *([count.compiled] if find_spec("numba") else [])):
+        counts = Counts.fresh(1, STATES, ACTIONS, OUTCOMES)
+        with pytest.raises(ValueError, match="there is no such outcome"):
+            twin(counts.taken, counts.reward, counts.led, one, np.ones(1), np.array([outcome]), np.array([False]))
+        assert not (counts.taken.any() or counts.reward.any() or counts.led.any())
+        twin(counts.taken, counts.reward, counts.led, one, np.ones(1), np.array([outcome]), np.array([True]))
+        assert (counts.taken.sum(), counts.led.sum()) == (1, 0)

@@ -28,10 +28,10 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-from attrs.validators import and_, ge, gt, le
+from attrs.validators import and_, gt, le
 from numpy.random import Generator
 
-from corral_core import Array, Bound, Feedback, Observation, Pick, Rows, Term, knob, parameter
+from corral_core import Array, Bound, Feedback, Observation, Pick, Rows, Term, parameter
 from corral_core.bases.policies import InForce
 from corral_kit.linear.arms import best_arm, upper_bounds
 from corral_kit.linear.featured import MODERATE, Linear
@@ -65,10 +65,9 @@ class Optimistic(Linear):
 
     formula: ClassVar[str] = "4 beta sqrt(s d ln(1 + s L^2/(lambda d))), beta with ln det V at its largest"
     learns_from_others: ClassVar[bool] = True
+    more_knobs: ClassVar[tuple[str, ...]] = ("penalty", "norm")
     deterministic: ClassVar[bool] = True
 
-    penalty: float = knob(1.0, help="lambda of the ridge regression", validator=and_(ge(1e-9), le(1e9)))
-    norm: float = knob(1.0, help="upper bound S on the norm of theta", validator=MODERATE)
     switching: float = parameter(
         0.0, help="C: the policy changes only if det V has grown by the factor 1 + C; 0: always", validator=MODERATE
     )

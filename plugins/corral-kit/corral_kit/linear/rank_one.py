@@ -57,7 +57,7 @@ def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
             w[j] = u
             grown += own[j] * u
             predicted += own[j] * estimate[j]
-            squared += own[j] * own[j]
+            squared += np.float64(own[j]) * own[j]
         growth[at], length[at] = max(grown, 0.0) + 1, squared
         root = 1 / math.sqrt(growth[at])
         move[at] = (y[at] - predicted) * root
@@ -68,6 +68,9 @@ def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
             for j in range(d):
                 here[i, j] -= w[i] * w[j]
     return direction, growth, move, length
+
+
+NO_ROOM = "a buffer of recent plays has no such place"
 
 
 def _noted_arrays(
@@ -96,6 +99,8 @@ def noted(
     for at in range(len(rows)):
         row = rows[at]
         place = filled[row]
+        if not 0 <= place < answers.shape[1]:
+            raise IndexError(NO_ROOM)
         for i in range(x.shape[1]):
             recent[row, place, i] = x[at, i]
         answers[row, place] = y[at]

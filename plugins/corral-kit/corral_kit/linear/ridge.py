@@ -4,9 +4,9 @@ V = lambda I + sum x x^T, theta = V^-1 sum x y. A play costs one rank-one update
 
     u = V^-1 x,  g = 1 + x^T u,  V^-1 <- V^-1 - u u^T/g,  theta <- theta + u (y - x^T theta)/g,  det V <- g det V.
 
- To stop rounding errors from accumulating, recent plays are kept and everything is
-recomputed from V itself when their buffer is full, or at once if x is so long (||x||^2 above `LONG` lambda) that the
-update loses digits. An eigenvalue of V that is lost in rounding is set to lambda, its minimum.
+To stop rounding errors from accumulating, recent plays are kept, and everything is recomputed from V itself when their
+buffer is full, or at once if x is so long (||x||^2 above `LONG` lambda) that the update loses digits. An eigenvalue of
+V that is lost in rounding is set to lambda, its minimum.
 
 >>> ridge = Ridge.fresh(1, 2, 1.0)
 >>> _ = learn(ridge, np.array([0]), np.array([[1.0, 0.0]]), np.array([2.0]))
@@ -16,6 +16,7 @@ update loses digits. An eigenvalue of V that is lost in rounding is set to lambd
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,6 @@ from corral_kit.linear.rank_one import MOST, noted, updated
 
 CACHED = 2**15  # number of values that fit into the cache
 LONG = 1e8
-RECENT = 128  # plays until everything is recomputed, at least; or twice the number of features
-NUMBERS = 1024  # in the features of recent plays, if there are few features
 SINGULAR = 1e12  # if V is larger than this times lambda, its smallest eigenvalues may be rounding errors
 ROUNDING = 1e-14  # eigenvalues below this part of the largest are rounding errors
 
@@ -48,12 +47,14 @@ class Ridge(Rows):
     longest: Array  # (rows,), ||x||^2 above which everything is recomputed at once
 
     @classmethod
-    def fresh(cls, rows: int | tuple[int, ...], dimension: int, penalty: ArrayLike) -> Ridge:
-        """Regressions without any plays; the penalty is a number, or one for each of them."""
+    def fresh(cls, rows: int | tuple[int, ...], dimension: int, penalty: ArrayLike, recent: int | None = None) -> Ridge:
+        """Regressions without any plays; the penalty is a number, or one for each of them.
+
+        `recent` is the number of plays after which everything is recomputed.
+        """
         front = (rows,) if isinstance(rows, int) else rows
         each = np.full(front, penalty, dtype=np.float64)
-        unit = np.eye(dimension)
-        size = max(RECENT, NUMBERS // dimension, 2 * dimension)
+        unit, size = np.eye(dimension), recent or recent_plays(dimension, math.prod(front[1:]))
         return cls(
             inverse=unit / each[..., None, None],
             theta=np.zeros((*front, dimension)),
@@ -72,6 +73,15 @@ class Ridge(Rows):
         """Several regressions per row as one per row, j of row i at i * regressions + j, sharing memory."""
         front = self.plays.ndim
         return self.replace(**{name: value.reshape(-1, *value.shape[front:]) for name, value in self._values()})
+
+
+def recent_plays(dimension: int, regressions: int) -> int:
+    """Number of plays that are kept until everything is recomputed: fewer if there are many regressions per row.
+
+    Recomputing calls numpy as often for one row as for many, so it should be rare; the plays of all regressions of a
+    row together should fit into a few thousand bytes.
+    """
+    return max(2 * dimension, min(512, max(128, 1024 // dimension)) // regressions, 32)
 
 
 class Step(NamedTuple):

@@ -72,6 +72,8 @@ def drawn(best: Any, epsilon: Any, stage: Any, state: Any, uniform: Any, actions
             count += bits[action >> 3] >> (7 - (action & 7)) & 1
         if uniform[row, 0] < epsilon[row]:
             found[row] = int(uniform[row, 1] * actions)
+        elif count == 0:  # no value is the largest if one of them is not a number
+            found[row] = 0
         else:
             left, action = int(uniform[row, 1] * count), 0
             while left > 0 or not bits[action >> 3] >> (7 - (action & 7)) & 1:

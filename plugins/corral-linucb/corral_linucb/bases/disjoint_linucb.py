@@ -98,7 +98,8 @@ class DisjointLinUcb(Optimistic):
         row, arm = np.nonzero(arms)
         those = rows[row] * self.arms + arm
         ridge = state.ridge.flat()
-        ridge.put(those, Ridge.fresh(len(row), self.dimension, ridge.penalty.take(those)))
+        recent = ridge.answers.shape[1]
+        ridge.put(those, Ridge.fresh(len(row), self.dimension, ridge.penalty.take(those), recent))
         if state.in_force is not None:
             those = rows[arms.any(axis=1)]
             state.in_force.change(those, self._current(state, those), self._log_determinant(state, those))

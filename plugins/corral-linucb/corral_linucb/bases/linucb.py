@@ -29,11 +29,10 @@ True
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from attrs.validators import ge
 from corral_kit.indices import largest_bound
 from corral_kit.linear.arms import played
 from corral_kit.linear.optimism import Beliefs, Optimistic, OptimisticState, beliefs
@@ -42,7 +41,7 @@ from corral_kit.linear.rank_one import MOST, followed
 from corral_kit.linear.ridge import Ridge, Step, learn
 from numpy.random import Generator
 
-from corral_core import Array, Bound, Feedback, Observation, Pick, Problem, Rows, fitted
+from corral_core import Array, Bound, Feedback, Observation, Pick, Rows
 from corral_core.bases.policies import arm_type
 from corral_core.protocols.problem import Actions
 from corral_linucb.secular import maximise, maximise_ellipsoid
@@ -70,20 +69,20 @@ class LinUcb(Optimistic):
 
     name: ClassVar[str] = "linucb"
     actions: ClassVar[tuple[Actions, ...]] = ("finite", "ball", "ellipsoid")
+    more_knobs: ClassVar[tuple[str, ...]] = (*Optimistic.more_knobs, "dimension")
 
-    dimension: int = fitted(help="d: only the first d features are used", validator=ge(1), knob=True)
-    room: int | None = attrs.field(default=None, kw_only=True, repr=False, metadata={"hidden": True})  # of its arrays
+    @property
+    def kinship(self) -> int | None:
+        return None if self.problem is None else self.room
 
-    def resolve(self, problem: Problem) -> Self:
-        fit = super().resolve(problem)
-        return attrs.evolve(fit, room=fit.room_in(problem))
-
-    def room_in(self, problem: Problem) -> int:
-        """Number of features that its arrays have room for; the same for all kin."""
+    @property
+    def room(self) -> int:
+        """Number of features that its arrays have room for."""
         large = [room for room in ROOMS if room >= self.dimension]
-        if not self.fixed or not large or problem.dimension is None:
+        maps = type(self).mapped is not Optimistic.mapped  # so that zeros need not stay zeros
+        if not self.fixed or maps or not large:
             return self.dimension
-        return min(large[0], problem.dimension)
+        return min(large[0], self.resolved.dimension or large[0])
 
     def bound(self, delta: float) -> Bound | None:
         finite = self.resolved.actions == "finite"

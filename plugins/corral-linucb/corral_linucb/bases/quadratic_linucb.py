@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 from corral_kit.linear.arms import quietly
 
-from corral_core import Array, Problem, parameter
+from corral_core import Array, parameter
 from corral_core.protocols.problem import Actions
 from corral_linucb.bases.linucb import LinUcb
 
@@ -47,9 +47,6 @@ class QuadraticLinUcb(LinUcb):
     @classmethod
     def examples(cls) -> list[Self]:
         return [cls(), cls(switching=0.5), cls(linear=True)]
-
-    def room_in(self, problem: Problem) -> int:
-        return self.dimension  # a feature more would be many products more
 
     @property
     def parameters(self) -> int:
