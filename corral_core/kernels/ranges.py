@@ -11,6 +11,7 @@ from corral_core.kernels.twins import kernel
 LEAST = float(np.nextafter(0.0, 1.0))  # the smallest probability of a choice
 ROUNDING = 1e-6  # by which probabilities may miss one
 MOST = 1 + ROUNDING
+FEW = 24  # whole numbers; so few are compared faster without numpy
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 LARGEST = {1: 2**7 - 1, 2: 2**15 - 1, 4: 2**31 - 1, 8: 2**63 - 1}  # of signed numbers
 
@@ -27,6 +28,9 @@ def in_range(values: Any, least: Any, most: Any) -> bool:
 
 def _arrays(values: Any, least: Any, most: Any) -> Any:
     dtype = values.dtype
+    if values.size < FEW and dtype.kind in "iu":
+        numbers = values.tolist()
+        return bool(least <= min(numbers) and max(numbers) <= most)
     if least == 0 and dtype.kind == "i" and most <= LARGEST[dtype.itemsize]:  # then negative ones are above it
         return bool(np.maximum.reduce(values.view(UNSIGNED[dtype.itemsize])) <= most)
     return bool(np.minimum.reduce(values) >= least and np.maximum.reduce(values) <= most)

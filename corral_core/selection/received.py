@@ -48,9 +48,10 @@ def observation_of(observation: Any, problem: Problem, rows: int) -> Observation
 def _usual(record: R) -> R:
     """The record with numbers of the types that kernels know; others, such as half precision, are converted."""
     found = {}
-    for name, value in record._values():
-        if value.dtype.char not in KNOWN or not value.dtype.isnative:
-            found[name] = value.astype(np.float64 if value.dtype.kind == "f" else np.intp)
+    for name in record.names:
+        value = getattr(record, name)
+        if value is not None and not ((dtype := value.dtype).char in KNOWN and dtype.isnative):
+            found[name] = value.astype(np.float64 if dtype.kind == "f" else np.intp)
     return record.replace(**found) if found else record
 
 
@@ -182,7 +183,8 @@ def _check_numbers(value: Any, what: str, count: int | None, shape: tuple[int, .
     """Check that these are whole numbers of this shape, from 0 to count - 1."""
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.shape == shape):
         raise CorralError(f"in an episode {what} must be whole numbers of shape {shape}, not {array_kind(value)}")
-    if not in_range(value.reshape(-1), 0, math.inf if count is None else count - 1):
+    flat = value if value.ndim == 1 else value.reshape(-1)
+    if not in_range(flat, 0, math.inf if count is None else count - 1):
         wrong = value.min() if value.min() < 0 else value.max()
         allowed = "be at least 0" if count is None else f"be from 0 to {count - 1}"
         raise CorralError(f"in an episode {what} must {allowed}, not {wrong}")

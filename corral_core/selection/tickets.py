@@ -43,6 +43,8 @@ class Tickets:
     def find(self, asked: Ticket | int) -> Ticket:
         """The open ticket of this number, or this ticket (or a copy of it); otherwise one sentence."""
         number = asked.number if isinstance(asked, Ticket) else asked
+        if number.__class__ is int and self._open.get(number) is asked:  # the usual case
+            return asked
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise CorralError(f"expected the ticket that ask returned, or its number, not {kind(asked)}")
         if isinstance(asked, Ticket):

@@ -33,19 +33,21 @@ def actions_like(decision: Any, base: Base, problem: Problem, rows: int) -> Arra
     actions = decision if isinstance(decision, np.ndarray) else getattr(decision, "action", None)
     if not isinstance(actions, np.ndarray):
         raise CorralError(f"{base.name}: act must return an array, or Rows with action, not {kind(decision)}")
+    dtype, is_finite = actions.dtype, problem.actions == "finite"
+    if is_finite and dtype.kind == "i" and dtype.isnative and actions.shape == (rows,):
+        return actions
     if len(actions.shape) == 0 or len(actions) != rows:
         raise CorralError(f"{base.name}: act must return one action per row, {rows} in all, not shape {actions.shape}")
-    if problem.actions != "finite":
+    if not is_finite:
         shape = (rows, problem.dimension)
-        if actions.shape != shape or actions.dtype.kind != "f":
-            found = f"{actions.dtype} of {actions.shape}"
-            raise CorralError(f"{base.name}: act must return floats of shape {shape}, not {found}")
+        if actions.shape != shape or dtype.kind != "f":
+            raise CorralError(f"{base.name}: act must return floats of shape {shape}, not {dtype} of {actions.shape}")
         return actions
-    if actions.shape != (rows,) or actions.dtype.kind not in "iu":
+    if actions.shape != (rows,) or dtype.kind not in "iu":
         raise CorralError(
-            f"{base.name}: act must return whole numbers of shape ({rows},), not {actions.dtype} of {actions.shape}"
+            f"{base.name}: act must return whole numbers of shape ({rows},), not {dtype} of {actions.shape}"
         )
-    return actions if actions.dtype.kind == "i" and actions.dtype.isnative else actions.astype(np.intp)
+    return actions.astype(np.intp)
 
 
 def are_available(actions: Array, problem: Problem, observation: Observation) -> bool:

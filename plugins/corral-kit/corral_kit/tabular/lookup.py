@@ -45,9 +45,11 @@ def _drawn_arrays(best: Any, epsilon: Any, stage: Any, state: Any, uniform: Any,
     if width == 1:
         bits = best.take(place)
         np.putmask(bits, explores, 256 - (256 >> actions))
-        rank = (uniform[:, 1] * COUNT.take(bits)).astype(np.intp)
-        rank += np.multiply(bits, 8, dtype=np.intp)
-        return NUMBER.take(rank)
+        at = bits.astype(np.intp)
+        rank = (uniform[:, 1] * COUNT.take(at)).astype(np.intp)
+        at <<= 3
+        at += rank
+        return NUMBER.take(at)
     there = np.unpackbits(best.reshape(-1, width).take(place, axis=0), axis=1, count=actions).astype(np.bool_)
     there[explores] = True
     order = np.add.accumulate(there, axis=1, dtype=np.intp)
