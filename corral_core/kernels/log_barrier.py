@@ -10,8 +10,8 @@ In u = 1/v the sum is increasing and concave, so Newton's method reaches the roo
 
     x = (1 - S) / (v sum_j eta_j p_j^2),    v <- v / (1 + x),
 
-and the next x is at most x^2. Nothing is subtracted near the pole, so no digits are lost there. A row stops when its
-own x is small, whatever the other rows do. If only the chosen base has a loss, and it is positive, then at lam = 0 only
+and the next x is at most x^2. Nothing is subtracted near the pole, so no digits are lost there. A row stops after two
+steps or more, when its own x is small, whatever the other rows do. If only the chosen base has a loss, and it is positive, then at lam = 0 only
 its p differs, and the first step follows from sum_j eta_j p_j^2 of the old p.
 
 For two bases the equation is quadratic. With rho = eta_0/eta_1, u_j = 1/p_j + eta_j l_j, a = u_0 - rho u_1,
@@ -67,7 +67,7 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
     both = np.empty((2, bases, rows))  # p(v) and eta p(v)^2, so that one call adds up both
     q, z = both
     left = None  # which rows have not converged; None while none has
-    for _ in range(MOST):
+    for step in range(MOST):
         np.add(g, v, out=q)
         np.divide(w, q, out=q)
         np.multiply(q, q, out=z)
@@ -79,6 +79,8 @@ def _step_arrays(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> Any:
         if left is not None:
             x *= left
         v /= 1 + x
+        if step == 0:
+            continue
         going = np.abs(x) > SMALL
         found = going.tobytes()  # quicker to search than an array
         if TRUE not in found:
@@ -173,7 +175,7 @@ def log_barrier_step(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> A
             v[row] = x[row] - ABOVE * min(losses[row], 0.0)
             v[row] /= 1 + (own - after) / (v[row] * curvature[row])
             x[row] = 1.0
-        for _ in range(MOST):
+        for iteration in range(MOST):
             total[:] = 0.0
             curvature[:] = 0.0
             for base in range(bases):
@@ -185,10 +187,10 @@ def log_barrier_step(p: Any, eta: Any, chosen: Any, loss: Any, active: Any) -> A
             largest = 0.0
             for row in range(n):
                 step = (1 - total[row]) / (v[row] * curvature[row])
-                x[row] = step if abs(x[row]) > SMALL else 0.0
+                x[row] = step if iteration < 2 or abs(x[row]) > SMALL else 0.0
                 v[row] /= 1 + x[row]
                 largest = max(largest, abs(x[row]))
-            if not largest > SMALL:
+            if iteration > 0 and not largest > SMALL:
                 break
         total[:] = 0.0
         for base in range(bases):
