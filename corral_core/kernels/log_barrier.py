@@ -10,9 +10,9 @@ In u = 1/v the sum is increasing and concave, so Newton's method reaches the roo
 
     x = (1 - S) / (v sum_j eta_j p_j^2),    v <- v / (1 + x),
 
-and the next x is at most x^2. Nothing is subtracted near the pole, so no digits are lost there. A row stops after two
-steps or more, when its own x is small, whatever the other rows do. If only the chosen base has a loss, and it is positive, then at lam = 0 only
-its p differs, and the first step follows from sum_j eta_j p_j^2 of the old p.
+and the next x is at most x^2. Nothing is subtracted near the pole, so no digits are lost there. After two steps or
+more, a row stops when its own x is small, whatever the other rows do. If only the chosen base has a loss, and it is
+positive, then at lam = 0 only its p differs, and the first step follows from sum_j eta_j p_j^2 of the old p.
 
 For two bases the equation is quadratic. With rho = eta_0/eta_1, u_j = 1/p_j + eta_j l_j, a = u_0 - rho u_1,
 b = rho + 1 + a, c = rho + 1 - a and r = sqrt((rho - 1 + a)^2 + 4 rho) its root is
