@@ -66,6 +66,17 @@ def test_without_compiling_numpy_plays(tmp_path: Path) -> None:
     )
 
 
+@needs_numba
+@pytest.mark.parametrize(("disabled", "plays"), [("1", "numpy"), ("0", "numba"), ("", "numba")])
+def test_what_would_play_is_said_before_anything_plays(
+    disabled: str, plays: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(twins, "_bound", "")
+    monkeypatch.delenv("CORRAL_KERNELS", raising=False)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
+    assert described().split()[0] == plays
+
+
 def test_a_broken_numba_is_one_warning_and_numpy_plays(tmp_path: Path) -> None:
     done = python("from corral_core.errors import warn_plainly; warn_plainly()\n" + BIND, tmp_path, broken=True)
     assert done.returncode == 0
