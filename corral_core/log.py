@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from corral_core.errors import CorralError
-from corral_core.kernels.pages import addresses, appended, drawn
+from corral_core.kernels.pages import NO_ENTRY, addresses, appended, drawn
+from corral_core.kernels.ranges import in_range
 from corral_core.rows import Array, Rows
 
 
@@ -64,7 +66,11 @@ class Log:
             column[address] = value
 
     def get(self, rows: Array, index: Array) -> Any:
-        """Entry number `index` (from 0) of each row, as the `Rows` that were appended."""
+        """Entry number `index` (from 0) of each row, as the `Rows` that were appended; an IndexError if it has none."""
+        if not (in_range(rows, 0, self.rows - 1) and in_range(index, 0, math.inf)):
+            raise IndexError(NO_ENTRY)
+        if (index >= self.length.take(rows)).any():
+            raise IndexError(NO_ENTRY)
         return self._at(addresses(self._base, self._page_of, rows, index))
 
     def draw(self, rows: Array, uniform: Array) -> Any:

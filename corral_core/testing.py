@@ -27,6 +27,7 @@ from corral_core.checks.names import subjects_of
 from corral_core.checks.rules import Broken, Check, ConformanceWarning, why_expected
 from corral_core.errors import CorralError
 from corral_core.kernels.twins import Kernel, is_installed
+from corral_core.parsing import shown
 from corral_core.protocols.environment import Environment
 from corral_core.selection.setup import given_rows
 
@@ -116,9 +117,28 @@ def same_bits(kernel: Kernel, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
         mine = copy.deepcopy(arguments)
         with np.errstate(all="ignore"):  # uncompiled loops divide scalars, which warn where compiled ones do not
             found = twin(*mine)
-        assert bits(found) == bits(expected), f"{kernel.__name__}: the {name} return other bits than the arrays"
-        assert bits(mine) == bits(left), f"{kernel.__name__}: the {name} leave other bits than the arrays"
+        for what, theirs, wanted in (("result", found, expected), ("argument", mine, left)):
+            where = difference(theirs, wanted, what)
+            assert not where, f"{kernel.__name__}: the {name} give other bits than the arrays: {where}"
     return expected, left
+
+
+def difference(found: Any, wanted: Any, what: str) -> str:
+    """Where two values first differ, in words; empty if they have the same bits."""
+    if bits(found) == bits(wanted):
+        return ""
+    if isinstance(wanted, tuple | list) and isinstance(found, tuple | list) and len(found) == len(wanted):
+        pairs = enumerate(zip(found, wanted, strict=True))
+        return next(filter(None, (difference(*pair, f"{what} {number}") for number, pair in pairs)))
+    if isinstance(wanted, np.ndarray) and isinstance(found, np.ndarray):
+        if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+            return f"{what} is {found.dtype} of {found.shape}, not {wanted.dtype} of {wanted.shape}"
+        pairs = enumerate(zip(found.ravel(), wanted.ravel(), strict=True))
+        places = [place for place, (one, other) in pairs if one.tobytes() != other.tobytes()]
+        at = np.unravel_index(places[0], found.shape)
+        first = f"[{', '.join(map(str, at))}] is {found[at]!r}, not {wanted[at]!r}"
+        return f"{what} differs in {len(places)} of {found.size} numbers; {first}"
+    return f"{what} is {shown(found)}, not {shown(wanted)}"
 
 
 def bits(found: Any) -> Any:

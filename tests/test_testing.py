@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from corral_core.checks import CHECKS, Broken, ConformanceWarning
 from corral_core.checks.contests import MetaCase
 from corral_core.errors import CorralError
+from corral_core.kernels import twins
 from corral_core.metas.uniform import Uniform
 from corral_core.protocols.meta import Meta
-from corral_core.testing import conformance
+from corral_core.testing import conformance, same_bits
 
 sys.path.insert(0, str(Path(__file__).parent / "checks"))
 import broken_metas
@@ -90,3 +93,38 @@ def test_in_a_suite_of_ones_own(expected: dict[str, str], summary: str, tmp_path
     ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert summary in ran.stdout
     assert ran.returncode == (0 if expected else 1)
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of a test are forgotten after it, and are not compiled."""
+    monkeypatch.setattr("corral_core.testing.is_installed", lambda: False)
+    monkeypatch.setattr(twins, "_kernels", [])
+    monkeypatch.setattr(twins, "_bound", "numpy")
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    ("loops", "said"),
+    [
+        (lambda x: (x + 1, 2), "result 0 differs in 3 of 3 numbers; [0] is np.float64(1.0), not np.float64(0.0)"),
+        (lambda x: (x * [-1, 1, 1], 2), "result 0 differs in 1 of 3 numbers; [0] is np.float64(-0.0)"),
+        (lambda x: (x, 3), "result 1 is 3, not 2"),
+        (lambda x: (x.astype(np.float32), 2), "result 0 is float32 of (3,), not float64 of (3,)"),
+        (lambda x: (x.copy(),), "result is "),
+    ],
+)
+def test_same_bits_says_where_twins_differ(loops: Any, said: str) -> None:
+    pair = twins.kernel(lambda x: (x.copy(), 2))(loops)
+    with pytest.raises(AssertionError) as raised:
+        same_bits(pair, np.array([0.0, 1.0, 2.0]))
+    assert f"the loops give other bits than the arrays: {said}" in str(raised.value)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_same_bits_says_what_a_twin_leaves_in_its_arguments() -> None:
+    def changes(x: Any) -> None:
+        x[1, 0] = 5.0
+
+    with pytest.raises(AssertionError, match=r"argument 0 differs in 1 of 4 numbers; \[1, 0\] is np.float64\(5.0\)"):
+        same_bits(twins.kernel(lambda x: None)(changes), np.zeros((2, 2)))

@@ -14,6 +14,7 @@ from corral_core.bases.lift import Lifted
 from corral_core.checks.objects import fingerprint, what_changed
 from corral_core.checks.rules import broken, same, shown
 from corral_core.checks.streams import Streams
+from corral_core.kernels import twins
 from corral_core.players.plain import Player
 from corral_core.protocols.base import Base
 from corral_core.protocols.environment import Environment
@@ -120,6 +121,7 @@ class Trial:
         ids: Sequence[int] | None = None,
     ) -> None:
         """Row r has instance number r. `ids` are the numbers of the learners' streams (default: from the rows)."""
+        twins.bind()  # what is checked is what plays
         self.base, self.environment, self.problem, self.seed = bases[0], environment, problem, seed
         everyone = np.tile(np.arange(len(rows)), len(bases))
         numbered = [slot * 1000 + row for slot in range(len(bases)) for row in rows] if ids is None else ids

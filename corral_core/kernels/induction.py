@@ -33,6 +33,8 @@ def _arrays(reward: Any, transition: Any, stages: Any) -> Any:
 def best_values(reward: Any, transition: Any, stages: Any) -> Any:
     """Q for rewards (rows, states, actions) and probabilities (rows, states, actions, states), both in C order."""
     rows, states, actions = reward.shape
+    if transition.shape != (rows, states, actions, states):
+        raise IndexError("rewards and transitions do not fit together")
     found, value = np.empty((rows, stages, states, actions)), np.empty(states)
     for row in range(rows):
         value[:] = 0.0

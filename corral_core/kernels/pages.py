@@ -1,7 +1,7 @@
 """Where the entries of a log are, in an arena that all its rows share.
 
 The entries of a row are in pages of doubling size. Page k begins at `base[k, row]` plus the number of its first entry;
-`page_of` is the page of an entry, by its number. There is an IndexError if there is no such row or entry.
+`page_of` is the page of an entry, by its number. Compiled loops raise an IndexError rather than read other memory.
 """
 
 from __future__ import annotations

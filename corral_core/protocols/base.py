@@ -45,7 +45,7 @@ class Base(Named):
     renews: ClassVar[bool] = False  # has `renew`, so that arms may be replaced by new ones
     saves: ClassVar[bool] = True  # its state can be saved; false if it is made of Python objects that cannot
     deterministic: ClassVar[bool] = False  # `act` draws nothing, not even to break ties
-    more_knobs: ClassVar[tuple[str, ...]] = ()  # names of inherited fields that are knobs in this class
+    more_knobs: ClassVar[tuple[str, ...]] = ()  # inherited fields that are knobs too, in this class and below
 
     claimed: tuple[Term, ...] | None = attrs.field(
         default=None, kw_only=True, repr=False, metadata={"hidden": True, "claimed": True}

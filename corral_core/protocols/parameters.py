@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import attrs
 import numpy as np
+
+from corral_core.errors import CorralError, shortened
 
 
 def parameter(default: Any = attrs.NOTHING, *, help: str, validator: Any = None, **options: Any) -> Any:
@@ -33,7 +36,22 @@ def fitted(*, help: str, validator: Any = None, knob: bool = False, hidden: bool
 
 def is_knob(cls: type, field: Any) -> bool:
     """Whether a field is a knob of this class."""
-    return "knob" in field.metadata or field.name in getattr(cls, "more_knobs", ())
+    return "knob" in field.metadata or field.name in _more_knobs(cls)
+
+
+@cache
+def _more_knobs(cls: type) -> frozenset[str]:
+    """The inherited fields that the class or its parents made knobs, and that no class below them declares anew."""
+    names = {field.name for field in attrs.fields(cls)}
+    found, declared = set(), set[str]()
+    for each in cls.__mro__:
+        for name in vars(each).get("more_knobs", ()):
+            if name not in names:
+                raise CorralError(f"{each.__name__}: more_knobs has {shortened(name)}, which is not one of its fields")
+            if name not in declared:
+                found.add(name)
+        declared |= vars(each).get("__annotations__", {}).keys()
+    return frozenset(found)
 
 
 def knobs(base: Any) -> dict[str, Any]:
@@ -50,7 +68,7 @@ def fitted_names(base: Any) -> list[str]:
 def kin(one: Any, other: Any) -> bool:
     """Whether two bases differ only in their knobs, so that they can advance as one block of rows."""
     cls = type(one)
-    if cls is not type(other) or getattr(one, "kinship", None) != getattr(other, "kinship", None):
+    if cls is not type(other) or (hasattr(cls, "kinship") and len({one.kinship, other.kinship}) > 1):
         return False
     fields = [field for field in attrs.fields(cls) if not is_knob(cls, field)]
     fixed = [field.name for field in fields if "claimed" not in field.metadata]  # a claim does not change any play

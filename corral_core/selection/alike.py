@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from corral_core.log import Log
+from corral_core.protocols.problem import action_of
 from corral_core.rows import Array, Rows
 from corral_core.selection.round import Part, Round, Ticket
 
@@ -89,6 +90,9 @@ def demand_tickets(tickets: Any, issued: Any, bases: int, rows: int, steps: int)
         demand_round(ticket.round, bases, rows)
         parts = len(ticket.round.parts)
         demand(len(ticket.policies) == parts == len(ticket.decisions), "a ticket has other parts than its round")
+        for part, decided in zip(ticket.round.parts, ticket.decisions, strict=True):
+            sizes = [len(action_of(decision)) for decision in decided]
+            demand(all(size == len(part.rows) for size in sizes), "a ticket has other decisions than rows")
         demand(type(ticket.step) is int and 0 <= ticket.step < steps, "a ticket has no step")
         demand(isinstance(ticket.actions, np.ndarray) and len(ticket.actions) == rows, "a ticket has no actions")
 

@@ -7,6 +7,7 @@ row's axis.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,10 @@ from corral_core.selection.round import Ticket
 from corral_core.selection.validation import array_kind, is_array, kind
 
 FINITE = float(np.finfo(np.float64).max)
-KNOWN = "?bhilqfd"  # the types that kernels know: truth values, signed whole numbers, single and double precision
+KNOWN = "bhilqfd"  # the types that kernels know: signed whole numbers, single and double precision
+SEEN = {"features": np.float64}
+EPISODIC = {"features": np.float64, "state": np.intp, "stage": np.intp}
+STEPS = {"state": np.intp, "action": np.intp, "reward": np.float64, "next_state": np.intp}
 R = TypeVar("R", bound=Rows)
 
 
@@ -31,6 +35,7 @@ def observation_of(observation: Any, problem: Problem, rows: int) -> Observation
     if not isinstance(observation, Observation):
         raise CorralError(f"ask needs an Observation, not {kind(observation)}")
     seen = _with_rows(observation, problem) if rows == 1 and observation is not NOTHING else observation
+    seen = _usual(seen, EPISODIC if problem.episodic else SEEN)
     if problem.masked or seen.mask is not None:
         _check_mask(seen.mask, problem, rows)
     if seen.features is not None:
@@ -42,16 +47,19 @@ def observation_of(observation: Any, problem: Problem, rows: int) -> Observation
         _check_numbers(seen.stage, "the stage", problem.stages, (rows,))
         if seen.alive is not None and not is_array(seen.alive, "b", rows, 1):
             raise CorralError(f"alive must be booleans of shape ({rows},), not {array_kind(seen.alive)}")
-    return _usual(seen)
+    return seen
 
 
-def _usual(record: R) -> R:
-    """The record with numbers of the types that kernels know; others, such as half precision, are converted."""
-    found = {}
-    for name in record.names:
+def _usual(record: R, kinds: Mapping[str, type]) -> R:
+    """The record with numbers of types that kernels know; others, such as half precision, become of these kinds."""
+    found: dict[str, Array] = {}
+    for name, usual in kinds.items():
         value = getattr(record, name)
-        if value is not None and not ((dtype := value.dtype).char in KNOWN and dtype.isnative):
-            found[name] = value.astype(np.float64 if dtype.kind == "f" else np.intp)
+        if not isinstance(value, np.ndarray) or ((dtype := value.dtype).char in KNOWN and dtype.isnative):
+            continue
+        if dtype.kind in ("iuf" if usual is np.float64 else "iu"):
+            with np.errstate(over="ignore"):  # what is too large is refused later
+                found[name] = value.astype(usual)
     return record.replace(**found) if found else record
 
 
@@ -153,10 +161,11 @@ def experience_of(experience: Any, ticket: Ticket, problem: Problem, rows: int) 
     return observation_of(experience, problem, rows)
 
 
-def trajectory_of(experience: Any, problem: Problem, rows: int) -> Trajectory:
+def trajectory_of(told: Any, problem: Problem, rows: int) -> Trajectory:
     """The trajectory of an episode, checked: all steps of every row."""
-    if not isinstance(experience, Trajectory):
-        raise CorralError(f"tell needs the Trajectory of an episode as well as its return, not {kind(experience)}")
+    if not isinstance(told, Trajectory):
+        raise CorralError(f"tell needs the Trajectory of an episode as well as its return, not {kind(told)}")
+    experience = _usual(told, STEPS)
     alive = experience.alive
     if not is_array(alive, "b", rows, 2) or not 1 <= alive.shape[1] <= (problem.stages or np.inf):
         most = "" if problem.stages is None else f", at most {problem.stages}"
@@ -176,7 +185,7 @@ def trajectory_of(experience: Any, problem: Problem, rows: int) -> Trajectory:
         raise CorralError(
             f"reward of a Trajectory must be finite numbers of shape {alive.shape}, not {array_kind(reward)}"
         )
-    return _usual(experience)
+    return experience
 
 
 def _check_numbers(value: Any, what: str, count: int | None, shape: tuple[int, ...]) -> None:

@@ -42,7 +42,7 @@ from corral_core.selection.saving import SavedSelection, read, saved, write
 from corral_core.selection.setup import given_rows, group_kin, meta_problem
 from corral_core.selection.teaching import Student, Teaching
 from corral_core.selection.tickets import Tickets
-from corral_core.selection.validation import actions_like, are_available, check_available, kind
+from corral_core.selection.validation import actions_like, are_available, check_available, kind, with_actions
 
 
 class Selection:
@@ -341,8 +341,9 @@ class Selection:
             for part, policy, decided, seen in zip(parts, ticket.policies, ticket.decisions, views, strict=True):
                 player = part.block.player
                 decision = player.act(policy, seen, self.rng)
-                proposed.append(actions_like(decision, player.base, self.problem, len(part.rows)))
-                decided.append(decision)
+                actions = actions_like(decision, player.base, self.problem, len(part.rows))
+                proposed.append(actions)
+                decided.append(decision if decision is actions else with_actions(decision, actions))
         except Exception as error:
             self._failures.caught(part.at, error)
             raise

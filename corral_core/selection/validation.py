@@ -28,7 +28,7 @@ def actions_in(decision: Any, base: Base, problem: Problem, observation: Observa
 def actions_like(decision: Any, base: Base, problem: Problem, rows: int) -> Array:
     """The actions in what `act` returned, one per row, of the right kind; `check_available` checks what they are.
 
-    Numbers without a sign or in the byte order of another machine become usual ones, as kernels know only those.
+    Numbers without a sign, or in the byte order of another machine, become usual ones, as kernels know only those.
     """
     actions = decision if isinstance(decision, np.ndarray) else getattr(decision, "action", None)
     if not isinstance(actions, np.ndarray):
@@ -42,12 +42,19 @@ def actions_like(decision: Any, base: Base, problem: Problem, rows: int) -> Arra
         shape = (rows, problem.dimension)
         if actions.shape != shape or dtype.kind != "f":
             raise CorralError(f"{base.name}: act must return floats of shape {shape}, not {dtype} of {actions.shape}")
-        return actions
+        return actions if dtype.char in "df" and dtype.isnative else actions.astype(np.float64)
     if actions.shape != (rows,) or dtype.kind not in "iu":
         raise CorralError(
             f"{base.name}: act must return whole numbers of shape ({rows},), not {dtype} of {actions.shape}"
         )
     return actions.astype(np.intp)
+
+
+def with_actions(decision: Any, actions: Array) -> Any:
+    """What `act` returned, with these actions in place of its own, unless they are the same."""
+    if isinstance(decision, np.ndarray):
+        return actions
+    return decision if decision.action is actions else decision.replace(action=actions)
 
 
 def are_available(actions: Array, problem: Problem, observation: Observation) -> bool:

@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+import pytest
 
+from corral_core.errors import CorralError
 from corral_core.parsing import parameters
 from corral_core.protocols.named import Named
 from corral_core.protocols.parameters import fitted, fitted_names, kin, knob, knobs, parameter
@@ -54,6 +56,26 @@ class Goat(Animal):
     @property
     def kinship(self) -> bool:
         return self.size > 9
+
+
+@attrs.frozen(eq=False)
+class Ibex(Goat):
+    """Adds to the knobs of its parents, and declares one of them anew."""
+
+    more_knobs: ClassVar[tuple[str, ...]] = ("arms",)
+    size: int = parameter(3, help="a plain parameter again")
+
+
+@attrs.frozen(eq=False)
+class Misspelt(Animal):
+    more_knobs: ClassVar[tuple[str, ...]] = ("sise",)
+
+
+def test_knobs_add_up_along_the_classes() -> None:
+    assert set(knobs(Ibex(arms=2))) == {"rate", "delta", "arms"}
+    assert not kin(Ibex(size=2), Ibex(size=3)) and kin(Ibex(arms=2), Ibex(arms=3))
+    with pytest.raises(CorralError, match="Misspelt: more_knobs has sise, which is not one of its fields"):
+        knobs(Misspelt())
 
 
 def test_inherited_fields_may_be_knobs() -> None:

@@ -360,3 +360,37 @@ def test_states_of_any_kind_of_number() -> None:
         whole = path()
         told = {name: other_types(getattr(whole, name))[kind] for name in ("state", "next_state", "reward")}
         select.tell(ticket, np.zeros(4), path(**told))
+
+
+def test_other_fields_of_an_observation_are_the_callers_own() -> None:
+    class Noticed(Observation):
+        extra: object = None
+
+    select = selection([Ucb()], None)
+    for extra in (np.array(["a", "b", "c", "d"]), np.ones(4, complex), np.array([None] * 4)):
+        _, ticket = select.ask(Noticed(extra=extra))
+        assert ticket.observation.extra.dtype == extra.dtype
+
+
+def test_numbers_that_are_too_large_in_double_precision_are_refused() -> None:
+    large = np.zeros((4, 2), np.longdouble)
+    large[1, 1] = np.longdouble("1e400") if np.finfo(np.longdouble).max > 1e400 else np.inf
+    select = selection([Psrl()], None, problem=EPISODES)
+    _, ticket = select.ask(at())
+    with pytest.raises(CorralError, match="reward of a Trajectory must be finite numbers"):
+        select.tell(ticket, np.zeros(4), path(reward=large))
+    with pytest.raises(CorralError, match="the state must be whole numbers"):
+        select.ask(Observation(state=np.zeros(4, np.float16), stage=np.zeros(4, int)))
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.dtype(np.int64).newbyteorder()])
+def test_a_base_learns_the_action_in_a_type_that_kernels_know(kind: type) -> None:
+    @attrs.frozen
+    class Odd(Ucb):
+        name = "odd"
+
+        def act(self, policy, observation, rng):
+            return super().act(policy, observation, rng).astype(kind)
+
+    usual, odd = (selection([base], None, options=PRESETS["practice"]) for base in (Ucb(), Odd()))
+    assert play(usual, 30) == play(odd, 30)

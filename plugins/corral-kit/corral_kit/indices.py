@@ -19,6 +19,7 @@ import numpy as np
 from corral_core.kernels.ranges import in_range
 from corral_core.kernels.twins import kernel
 
+UNLIKE = "the arrays of an index policy do not fit together"
 STRANGE = "a base can learn only from its own arms"
 
 
@@ -41,6 +42,8 @@ def largest_bound(mean: Any, squared: Any, radius: Any, rows: Any) -> Any:
     """The arm with the largest mean + radius sqrt(squared), with one radius for each of these rows."""
     found = np.empty(len(rows), np.intp)
     arms = mean.shape[1]
+    if squared.shape[1] != arms:
+        raise IndexError(UNLIKE)
     index = np.empty(arms)
     for at in range(len(rows)):
         row = rows[at]
@@ -79,8 +82,11 @@ def pulled(pulls: Any, total: Any, mean: Any, rows: Any, arm: Any, reward: Any) 
 
     Raises a ValueError, and changes nothing, if there is no such arm.
     """
+    arms = pulls.shape[1]
+    if total.shape[1] != arms or mean.shape[1] != arms or not len(rows) == len(arm) == len(reward):
+        raise IndexError(UNLIKE)
     for at in range(len(arm)):
-        if not 0 <= arm[at] < pulls.shape[1]:
+        if not 0 <= arm[at] < arms:
             raise ValueError(STRANGE)
     n, now = np.empty(len(rows)), np.empty(len(rows))
     for at in range(len(rows)):
@@ -102,4 +108,6 @@ def replaced(index: Any, rows: Any, arm: Any, mean: Any, factor: Any, log: Any, 
     """The pulled arm's new index, mean + factor sqrt((1 + n) log)/n, with a factor per learner."""
     for at in range(len(rows)):
         row = rows[at]
+        if not 0 <= arm[at] < index.shape[1]:
+            raise IndexError(UNLIKE)
         index[row, arm[at]] = mean[at] + factor[row] * (math.sqrt((1 + n[at]) * log[at]) / n[at])

@@ -109,3 +109,25 @@ def test_a_play_is_not_kept_where_there_is_no_room(place: int) -> None:
     for twin in (noted.loops, *([noted.compiled] if is_installed() else [])):
         with pytest.raises(IndexError):
             twin(*arguments, np.ones(2))
+
+
+def test_arrays_that_do_not_fit_together_are_refused() -> None:
+    """A changed file may hold them; compiled loops would read and write beyond them."""
+    rows, x, y, one = np.arange(2), np.ones((2, 3)), np.ones(2), np.ones
+    wrong = {
+        updated: [
+            (one((2, 1, 1)), one((2, 3)), rows, x, y),
+            (one((2, 3, 3)), one((2, 1)), rows, x, y),
+        ],
+        noted: [(one((2, 1, 1)), one((2, 4)), rows * 0, rows * 0, one(2), rows, x, y, one(2))],
+        followed: [
+            (one((2, 3, 5)), one((2, 5)), one((2, 1)), rows, x, y),
+            (one((2, 3, 5)), one((2, 1)), one((2, 5)), rows, x, y),
+            (one((2, 1, 5)), one((2, 5)), one((2, 5)), rows, x, y),
+        ],
+    }
+    for kernel, cases in wrong.items():
+        for case in cases:
+            for twin in (kernel.loops, *([kernel.compiled] if is_installed() else [])):
+                with pytest.raises(IndexError, match="do not fit together"):
+                    twin(*case)

@@ -115,3 +115,16 @@ def test_recent_plays_take_little_memory() -> None:
     assert recent_plays(40, 50) == 80
     several, one = Ridge.fresh((3, 50), 2, 1.0), Ridge.fresh(3, 2, 1.0)
     assert several.nbytes < 10 * one.nbytes
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.float32])
+@pytest.mark.parametrize("d", [3, 40])
+def test_features_of_any_type_are_learned_alike(kind: type, d: int) -> None:
+    rng = np.random.default_rng(7)
+    ridges = [Ridge.fresh(2, d, 1.0) for _ in range(2)]
+    for _ in range(5):
+        x, y = rng.integers(-3, 4, (2, d)), rng.standard_normal(2)
+        for ridge, features in zip(ridges, (x.astype(np.float64), x.astype(kind)), strict=True):
+            learn(ridge, np.arange(2), features, y)
+    assert np.abs(ridges[0].theta).max() > 0
+    assert np.array_equal(ridges[0].theta, ridges[1].theta) and np.array_equal(ridges[0].inverse, ridges[1].inverse)

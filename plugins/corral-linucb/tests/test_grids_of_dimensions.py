@@ -9,7 +9,7 @@ from corral_kit.linear.rank_one import MOST
 from corral_linucb import LinUcb, MisspecifiedLinUcb, QuadraticLinUcb
 from corral_linucb.bases.linucb import ROOMS
 
-from corral_core import Array, Base, Feedback, Problem
+from corral_core import Array, Base, Feedback, Problem, parameter
 from corral_core.protocols.parameters import kin
 from corral_core.protocols.problem import NOTHING
 from corral_core.selection.setup import given_rows, group_kin
@@ -68,7 +68,7 @@ def test_kin_play_the_same_arms_as_without_room_to_spare(kind: type[LinUcb]) -> 
     for slot, base in enumerate(block):
         own = slice(4 * slot, 4 * slot + 4)
         exact = kind(dimension=base.dimension).resolve(attrs.evolve(FIXED, dimension=base.dimension))
-        assert (base.room, exact.room) == (12, base.dimension)
+        assert (base.kinship, exact.kinship) == (12, base.dimension)
         alone, their_width = played([exact], features[own], noise[:, own])
         assert (alone == arms[:, own]).all()
         assert width[own] == pytest.approx(their_width, rel=1e-10)
@@ -81,7 +81,7 @@ def test_features_beyond_its_own_change_nothing() -> None:
     other = features.copy()
     other[:, :, 5:] *= 100
     base = LinUcb(dimension=5).resolve(FIXED)
-    assert base.room == 6
+    assert base.kinship == 6
     features[:, :, 5:] = 0.0  # so that rewards are the same
     found = []
     for shown in (features, other):
@@ -97,7 +97,7 @@ def test_features_beyond_its_own_change_nothing() -> None:
 def test_another_dimension_of_a_fitted_base_has_its_own_room() -> None:
     base = LinUcb(dimension=5).resolve(FIXED)
     larger = attrs.evolve(base, dimension=7)
-    assert (base.room, larger.room) == (6, 8)
+    assert (base.kinship, larger.kinship) == (6, 8)
     assert not kin(base, larger) and kin(base, attrs.evolve(base, dimension=6))
     assert LinUcb(1.0, 5).dimension == 5, "knobs of a subclass keep their places"
 
@@ -112,3 +112,17 @@ class Waves(LinUcb):
 
 def test_a_base_that_maps_its_features_has_no_room_to_spare() -> None:
     assert groups([Waves(dimension=d) for d in (3, 4, 5)], FIXED) == [[3], [4], [5]]
+
+
+@attrs.frozen
+class Plain(LinUcb):
+    """Reads its penalty from itself, so bases with other penalties are no kin."""
+
+    penalty: float = parameter(5.0, help="lambda, not a knob here")
+
+
+def test_a_knob_that_is_declared_anew_is_none() -> None:
+    fitted = [
+        Plain(penalty=penalty, norm=norm).resolve(FIXED) for penalty, norm in ((1.0, 1.0), (2.0, 1.0), (1.0, 2.0))
+    ]
+    assert [group.tolist() for group in group_kin(fitted)] == [[0, 2], [1]]

@@ -38,6 +38,8 @@ def explored(uniform: Any, rate: Any, greedy: Any, arms: Any) -> Any:
     One uniform number decides both: below the rate the base explores, and its position there picks the arm.
     """
     found = np.empty(len(uniform), np.intp)
+    if not len(rate) == len(greedy) == len(uniform):
+        raise IndexError("a policy has as many rates as arms")
     for at in range(len(uniform)):
         share = uniform[at] / min(np.float64(rate[at]), 1.0)
         found[at] = np.intp(share * arms) if share < 1.0 else greedy[at]

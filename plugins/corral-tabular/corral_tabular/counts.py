@@ -45,6 +45,7 @@ class Counts(Rows):
 
 
 NO_OUTCOME = "there is no such outcome of a step"
+UNLIKE = "the counts do not fit together"
 
 
 def _count_arrays(taken: Any, reward: Any, led: Any, at: Any, paid: Any, outcome: Any, last: Any) -> None:
@@ -62,6 +63,8 @@ def count(taken: Any, reward: Any, led: Any, at: Any, paid: Any, outcome: Any, l
 
     Raises a ValueError, and changes nothing, if there is no such outcome.
     """
+    if reward.shape != taken.shape or led.shape[:3] != taken.shape:
+        raise IndexError(UNLIKE)
     for step in range(len(at)):
         if not (last[step] or 0 <= outcome[step] < led.shape[3]):
             raise ValueError(NO_OUTCOME)

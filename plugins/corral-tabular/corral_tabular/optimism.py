@@ -66,6 +66,8 @@ def optimistic_values(reward: Any, transition: Any, width: Any, stages: Any, ali
     takes the place of p at earlier stages, except where some outcome is certain.
     """
     rows, states, actions, outcomes = transition.shape
+    if reward.shape != (rows, states, actions) or width.shape != reward.shape or outcomes < states:
+        raise IndexError("rewards, transitions and widths do not fit together")
     found = np.empty((rows, stages, states, actions))
     p, best, value, order = transition, np.empty(outcomes), np.empty(outcomes), np.empty(outcomes, np.intp)
     if aliased:

@@ -67,8 +67,6 @@ class UcbGlm(Generalised, Optimistic):
         "4 (L_mu/kappa) beta sqrt(s d ln(1 + s L^2/(lambda d))), beta = kappa alpha with ln det V at its largest"
     )
 
-    more_knobs: ClassVar[tuple[str, ...]] = ()  # kappa follows from the norm
-
     switching: float = parameter(
         0.05, help="C: theta is refitted only when det V has grown by a factor 1 + C", validator=and_(gt(0), le(1e9))
     )

@@ -85,6 +85,7 @@ class Tofu(Optimistic):
     """Truncation under optimism (TOFU), for arms with heavy tails."""
 
     name: ClassVar[str] = "tofu"
+    more_knobs: ClassVar[tuple[str, ...]] = ("penalty", "norm")
     formula: ClassVar[str] = (
         "2 sqrt(1 + C) s^(1/(1+eps)) (4 sqrt(d) b^(1/(1+eps)) ln(2dN/delta)^(eps/(1+eps)) + sqrt(lambda) S + 1) "
         "sqrt(2d ln(1 + N L^2/(lambda d)))"

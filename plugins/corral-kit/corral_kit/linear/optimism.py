@@ -65,7 +65,6 @@ class Optimistic(Linear):
 
     formula: ClassVar[str] = "4 beta sqrt(s d ln(1 + s L^2/(lambda d))), beta with ln det V at its largest"
     learns_from_others: ClassVar[bool] = True
-    more_knobs: ClassVar[tuple[str, ...]] = ("penalty", "norm")
     deterministic: ClassVar[bool] = True
 
     switching: float = parameter(

@@ -18,6 +18,7 @@ from corral_core.kernels.twins import kernel
 
 MOST = 32  # features; with more, loops are slower than matrix products
 FEW = 4  # features; with so few, numpy adds up one after the other
+UNLIKE = "the arrays of a regression do not fit together"
 
 
 def _updated_arrays(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
@@ -46,6 +47,8 @@ def _updated_arrays(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
 def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
     """Add a play to V^-1 and theta of each of these (distinct) rows; returns w, g, m and |x|^2."""
     n, d = x.shape
+    if inverse.shape[1:] != (d, d) or theta.shape[1] != d:
+        raise IndexError(UNLIKE)
     direction, (growth, move, length) = np.empty((n, d)), np.empty((3, n))
     for at in range(n):
         here, estimate, own, w = inverse[rows[at]], theta[rows[at]], x[at], direction[at]
@@ -57,7 +60,7 @@ def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
             w[j] = u
             grown += own[j] * u
             predicted += own[j] * estimate[j]
-            squared += np.float64(own[j]) * own[j]
+            squared += own[j] * own[j]
         growth[at], length[at] = max(grown, 0.0) + 1, squared
         root = 1 / math.sqrt(growth[at])
         move[at] = (y[at] - predicted) * root
@@ -95,6 +98,8 @@ def noted(
 
     A row is due if its buffer is full now, or if the length |x|^2 is above `longest`.
     """
+    if recent.shape[1:] != (answers.shape[1], x.shape[1]):
+        raise IndexError(UNLIKE)
     due, some = np.empty(len(rows), np.bool_), False
     for at in range(len(rows)):
         row = rows[at]
@@ -133,6 +138,8 @@ def _followed_arrays(features: Any, mean: Any, width: Any, rows: Any, w: Any, mo
 def followed(features: Any, mean: Any, width: Any, rows: Any, w: Any, move: Any) -> None:
     """Update means and squared widths (learners, arms) of fixed arms with features (learners, d, arms) after a play."""
     arms = mean.shape[1]
+    if features.shape[1:] != (w.shape[1], arms) or width.shape[1] != arms:
+        raise IndexError(UNLIKE)
     along = np.empty(arms)
     for at in range(len(rows)):
         row = rows[at]

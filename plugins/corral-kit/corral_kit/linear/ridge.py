@@ -94,6 +94,7 @@ class Step(NamedTuple):
 
 def learn(ridge: Ridge, rows: Array, x: Array, y: Array) -> Step:
     """Add one play to each of these (distinct) rows, in place."""
+    x = np.asarray(x, dtype=np.float64)
     update = updated if x.shape[1] <= MOST else _updated_by_products
     direction, growth, move, length = update(ridge.inverse, ridge.theta, rows, x, y)
     ridge.log_determinant[rows] += np.log(growth)

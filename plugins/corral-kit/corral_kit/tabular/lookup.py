@@ -12,6 +12,7 @@ import numpy as np
 from corral_core.kernels.twins import kernel
 
 NO_PLACE = "there is no such stage or state in the table"
+UNLIKE = "the table is of other rows or actions"
 # For each byte: how many bits are set, and the number of the first, second, ... of them.
 COUNT = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.intp)
 NUMBER = np.argsort(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) == 0, axis=1, kind="stable")
@@ -30,6 +31,8 @@ def _looked_up_arrays(action: Any, stage: Any, state: Any) -> Any:
 def looked_up(action: Any, stage: Any, state: Any) -> Any:
     """The action of every row, from a table (rows, stages, states)."""
     rows, stages, states = action.shape
+    if not len(stage) == len(state) == rows:
+        raise IndexError(UNLIKE)
     found = np.empty(rows, np.intp)
     for row in range(rows):
         if not (0 <= stage[row] < stages and 0 <= state[row] < states):
@@ -63,7 +66,9 @@ def drawn(best: Any, epsilon: Any, stage: Any, state: Any, uniform: Any, actions
 
     `best` holds the bits (rows, stages, states, bytes) of the best actions.
     """
-    rows, stages, states, _ = best.shape
+    rows, stages, states, width = best.shape
+    if 8 * width < actions or not len(stage) == len(state) == len(epsilon) == len(uniform) == rows:
+        raise IndexError(UNLIKE)
     found = np.empty(rows, np.intp)
     for row in range(rows):
         if not (0 <= stage[row] < stages and 0 <= state[row] < states):

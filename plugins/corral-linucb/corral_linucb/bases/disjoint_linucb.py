@@ -49,6 +49,7 @@ class DisjointLinUcb(Optimistic):
     formula: ClassVar[str] = "the bound of LinUCB in K d dimensions, with delta/K"
     takes_shared: ClassVar[bool] = True
     renews: ClassVar[bool] = True
+    more_knobs: ClassVar[tuple[str, ...]] = ("penalty", "norm")
 
     arms: int = fitted(help="number of arms K", validator=ge(1))
 

@@ -69,14 +69,14 @@ class LinUcb(Optimistic):
 
     name: ClassVar[str] = "linucb"
     actions: ClassVar[tuple[Actions, ...]] = ("finite", "ball", "ellipsoid")
-    more_knobs: ClassVar[tuple[str, ...]] = (*Optimistic.more_knobs, "dimension")
+    more_knobs: ClassVar[tuple[str, ...]] = ("penalty", "norm", "dimension")
 
     @property
     def kinship(self) -> int | None:
-        return None if self.problem is None else self.room
+        return None if self.problem is None else self._room
 
     @property
-    def room(self) -> int:
+    def _room(self) -> int:
         """Number of features that its arrays have room for."""
         large = [room for room in ROOMS if room >= self.dimension]
         maps = type(self).mapped is not Optimistic.mapped  # so that zeros need not stay zeros
@@ -89,7 +89,7 @@ class LinUcb(Optimistic):
         return self._bound(delta, self.noise * self.parameters ** (0.5 if finite else 1.0), 0.0)
 
     def _fresh(self, given: Any) -> OptimisticState:
-        shown, arms, size = self.shown(given, self.room), None, self.parameters
+        shown, arms, size = self.shown(given, self._room), None, self.parameters
         if shown is not None:
             own = np.arange(shown.shape[2]) < given.dimension[:, None, None]
             features = np.ascontiguousarray(self.mapped(np.where(own, shown, 0.0)).transpose(0, 2, 1))
