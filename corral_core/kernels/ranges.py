@@ -20,8 +20,6 @@ def in_range(values: Any, least: Any, most: Any) -> bool:
     """Whether least <= value <= most for every value of an array with one axis; NaN is in no range."""
     if values.size < 2:  # quicker than any kernel
         return not values.size or bool(least <= values.item() <= most)
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
     found: bool = within(values, least, most)
     return found
 

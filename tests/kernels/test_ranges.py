@@ -69,8 +69,3 @@ def test_choices(rows: int) -> None:
 def test_negative_numbers_below_a_limit_that_the_type_cannot_hold(kind: type, most: float) -> None:
     assert both(np.array([1, 0, 3], kind), 0, most)
     assert not both(np.array([1, -7, 3], kind), 0, most)
-
-
-def test_the_byte_order_of_another_machine() -> None:
-    values = np.array([1, 2, 300], np.dtype(np.int32).newbyteorder())
-    assert in_range(values, 0, 300) and not in_range(values, 0, 299) and not in_range(-values, 0, 300)

@@ -19,6 +19,7 @@ from corral_core.kernels.twins import kernel
 MOST = 32  # features; with more, loops are slower than matrix products
 FEW = 4  # features; with so few, numpy adds up one after the other
 UNLIKE = "the arrays of a regression do not fit together"
+NO_ROOM = "a buffer of recent plays has no such place"
 
 
 def _updated_arrays(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
@@ -71,9 +72,6 @@ def updated(inverse: Any, theta: Any, rows: Any, x: Any, y: Any) -> Any:
             for j in range(d):
                 here[i, j] -= w[i] * w[j]
     return direction, growth, move, length
-
-
-NO_ROOM = "a buffer of recent plays has no such place"
 
 
 def _noted_arrays(
